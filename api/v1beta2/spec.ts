@@ -110,7 +110,7 @@ export interface EksClusterReference extends TypeOf<typeof EksClusterReference> 
 const UpdateStrategyType = oneOf(['Reject', 'Replace'], {
   description:
     'How a change of selectors, subnetIDs, profileName, roleARN or roleName is handled, which EKS cannot make to an existing ' +
-    'profile. Reject: the API server refuses the change once the profile is provisioned. Replace: the controller creates a ' +
+    'profile. Reject: the API server rejects the change once the profile is provisioned. Replace: the controller creates a ' +
     'new profile, and deletes the old one when the new one is ACTIVE; EKS then stops the pods of the old profile at once, ' +
     'without regard to PodDisruptionBudgets. Default: Reject, unless the object has the annotation ' +
     'aws-fargate.cluster.x-k8s.io/update-strategy, which the controller sets for Replace. Can be changed at any time.',
@@ -123,7 +123,7 @@ const Replace = object(
     keepPredecessorFor: optional(
       string({
         description:
-          'How long the old profile stays beside the new one after the new one has become ACTIVE: a duration such as 30m or ' +
+          'How long the old profile stays after the new one has become ACTIVE: a duration such as 30m or ' +
           '1h30m, at most 168h. The controller waits at least 30 seconds. Default: 0s.',
         maxLength: 64,
         rules: KEEP_RULES,
@@ -162,7 +162,7 @@ export const AdoptionPolicy = oneOf(['Owned', 'Always', 'Never'], {
   description:
     'What happens if EKS already has a profile of this name. Owned: the controller adopts the profile if its tags say that ' +
     'it belongs to this object, or that Cluster API Provider AWS created it for this object. Always: the controller also ' +
-    'adopts a profile without owner that equals the spec, including the role. Never: the controller does not change an ' +
+    'adopts a profile that has no owner tag and equals the spec, including the role. Never: the controller does not change an ' +
     'existing profile, even with matching tags. An adopted profile is deleted with the object.',
   default: 'Owned',
 });

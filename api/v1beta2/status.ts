@@ -85,7 +85,7 @@ export const StatusRole = object(
     id: optional(
       string({
         description:
-          'The unique id of the role in IAM. A role that is deleted and created again has another id, and an EKS access ' +
+          'The unique id of the role in IAM. A recreated role has another id, and an EKS access ' +
           'entry for the former role does not apply to it.',
       }),
     ),
@@ -179,13 +179,13 @@ export const AWSFargateProfileStatus = object(
     ),
     predecessors: optional(
       list(Predecessor, {
-        description: 'The profiles of this object in EKS that the spec does not ask for any more.',
+        description: 'The profiles of this object in EKS that no longer match the spec.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
     activeSince: optional(
       string({
-        description: 'When the controller first saw the profile that the spec asks for ACTIVE.',
+        description: 'When the controller first saw the desired profile ACTIVE.',
         format: 'date-time',
       }),
     ),

@@ -81,7 +81,7 @@ function addPlan(program: Command, io: Io, end: End): void {
   capaf plan -f fargate-profiles/ -n team-a          a folder, before it is applied
   kustomize build overlays/prod | capaf plan -f -    in the checks of a pull request: exit code 2 means changes`;
   addCommand(program, 'plan', [NAMESPACE, ALL_NAMESPACES, WORKLOAD_KUBECONFIG, MANAGER_NAMESPACE], examples)
-    .description('Tell what the controller would do, in order, and why it would wait')
+    .description('Show what the controller would do, in order, and why it would wait')
     .argument('[name...]', 'the names of objects as they are; default: all of the namespace')
     .option('-f, --filename <file...>', 'manifests, applied or not: files, folders, or - for standard input')
     .option('--delete', 'plan the deletion of the objects')
@@ -98,7 +98,7 @@ function addExplain(program: Command, io: Io, end: End): void {
   capaf explain pod web-7d9c -n shop --eks-cluster prod --region eu-west-1`;
   const explain = program.command('explain').description('Explain what happens to a pod');
   addCommand(explain, 'pod', [NAMESPACE, ...POD_CLUSTER], examples)
-    .description('Tell which Fargate profile takes a pod, why the others do not, and what Fargate refuses of it')
+    .description('Show which Fargate profile takes a pod, why the others do not, and why Fargate refuses it')
     .argument('[name]', 'the name of the pod, or of an object in the file of -f')
     .option('-f, --filename <file>', 'a manifest of a pod, or of what makes pods; - is standard input')
     .action(async (name: string | undefined, options: ExplainOptions) => {

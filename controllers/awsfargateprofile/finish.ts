@@ -159,7 +159,7 @@ export class Finisher {
   }
 
   /**
-   * Nothing was created in AWS, so credentials that never worked must not block the deletion for ever. `reason` says
+   * Nothing was created in AWS, so credentials that never worked must not block the deletion forever. `reason` says
    * why AWS cannot be asked.
    */
   async releaseWithoutCredentials(

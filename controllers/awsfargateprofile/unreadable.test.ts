@@ -13,7 +13,7 @@ import { reportUndecodable } from './unreadable.ts';
 
 const { signal } = new AbortController();
 const WORDS =
-  'The controller cannot read this AWSFargateProfile: spec.clusterName: expected string, got 7. Correct or remove these fields. Until then the controller does nothing for this object.';
+  'The controller cannot read this AWSFargateProfile: spec.clusterName: expected string, got 7. Fix or remove these fields. Until then the controller does nothing for this object.';
 
 describe('reportUndecodable', () => {
   let api: Api;

@@ -43,7 +43,7 @@ export async function reportUndecodable(
   { logger, signal }: ReconcileContext,
 ): Promise<Requeue> {
   const detail = toPrintableLine(
-    `The controller cannot read this AWSFargateProfile: ${describeProblems(problems)}. Correct or remove these fields. Until then the controller does nothing for this object.`,
+    `The controller cannot read this AWSFargateProfile: ${describeProblems(problems)}. Fix or remove these fields. Until then the controller does nothing for this object.`,
   );
   const observedGeneration = raw.metadata.generation ?? 0;
   const state = (type: string, status: Condition['status'], reason: string, message = '') => ({

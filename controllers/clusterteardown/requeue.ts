@@ -41,7 +41,7 @@ export function reportRejection(
     [kind]: keyOf({ metadata }),
     rejection: rejection.message,
   });
-  const message = `${describeApiRejection(rejection)}. ${rejection.remedy}. The controller retries on its own.`;
+  const message = `${describeApiRejection(rejection)}. ${rejection.remedy}. The controller keeps retrying.`;
   recorder.record({ apiVersion, kind, metadata }, 'Warning', 'APIServerRefused', message);
   return API_REJECTED;
 }

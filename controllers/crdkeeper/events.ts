@@ -71,8 +71,8 @@ export class KeeperEvents {
       const ofSpec = fields.filter((field) => field.startsWith('spec.'));
       const message =
         ofSpec.length > 0
-          ? `This AWSFargateProfile has lost ${ofSpec.join(', ')}, because a client wrote it while the API server served a CRD without these fields. Apply your manifest of this object again. The controller writes the fields of status again on its own.`
-          : 'This AWSFargateProfile has lost fields of its status, because a client wrote it while the API server served a CRD without these fields. The controller writes them again on its own.';
+          ? `This AWSFargateProfile has lost ${ofSpec.join(', ')}, because a client wrote it while the API server served a CRD without these fields. Apply your manifest of this object again. The controller writes the fields of status again.`
+          : 'This AWSFargateProfile has lost fields of its status, because a client wrote it while the API server served a CRD without these fields. The controller writes them again.';
       this.recorder.record({ ...object, apiVersion: API_VERSION, kind: KIND }, 'Warning', 'FieldsLost', message);
     }
   }
@@ -100,7 +100,7 @@ export function describeStop(
   const them = parts.length === 1 ? 'it' : 'them';
   return {
     problem: `${by} has ${parts.map(describeChange).join(' and ')} ${MOST_REVERTS} times within 24 hours. The manager undid this each time, but has stopped doing so`,
-    remedy: `Exclude ${them} from ${applied}, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap ${keyText(configMap)}: the manager then undoes such a change again`,
+    remedy: `Exclude ${them} from ${applied}, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap ${keyText(configMap)}, and the manager undoes such a change again`,
   };
 }
 

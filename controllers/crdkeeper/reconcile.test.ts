@@ -95,7 +95,7 @@ describe('the keeper of the CRD', () => {
         problem:
           '"flux" has replaced CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io and added webhook default.awsfargateprofile.infrastructure.cluster.x-k8s.io to capa-mutating-webhook-configuration and added webhook validation.awsfargateprofile.infrastructure.cluster.x-k8s.io to capa-validating-webhook-configuration 3 times within 24 hours. The manager undid this each time, but has stopped doing so',
         remedy:
-          'Exclude them from what "flux" applies, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap capaf-system/capaf-crd-keeper: the manager then undoes such a change again',
+          'Exclude them from what "flux" applies, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap capaf-system/capaf-crd-keeper, and the manager undoes such a change again',
       });
       expect(keeper.record).to.have.nested.property('stopped.writers').that.deep.equals(['flux']);
       expect(eventReasons().at(-1)).to.equal('CRDKeeperStopped');

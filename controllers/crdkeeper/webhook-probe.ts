@@ -72,6 +72,6 @@ export function interpret(error: KubeError | undefined, entries: readonly Webhoo
     if (NO_SUCH_PATH.test(message)) return { kind: 'notServed' };
     if (NO_SUCH_SERVICE.test(message)) return { kind: 'notInstalled' };
   }
-  const because = isNotFound(error) ? 'the object of the dry run does not exist any more' : message;
+  const because = isNotFound(error) ? 'the object of the dry run no longer exists' : message;
   return { kind: 'unclear', because };
 }

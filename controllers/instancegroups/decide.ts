@@ -76,10 +76,10 @@ function provisionerChanged(profile: KubeObject | undefined): GroupState {
   const [kept, deleted] =
     profile === undefined
       ? ['', '']
-      : [` ${describeProfile(profile)} and its Fargate profile stay as they are.`, ': then both are deleted'];
+      : [` ${describeProfile(profile)} and its Fargate profile stay as they are.`, ', which deletes both'];
   return errorState(
     'ProvisionerChanged',
-    `spec.provisioner is not ${FARGATE_PROVISIONER} any more.${kept} Set spec.provisioner back to ${FARGATE_PROVISIONER}, or ` +
+    `spec.provisioner is no longer ${FARGATE_PROVISIONER}.${kept} Set spec.provisioner back to ${FARGATE_PROVISIONER}, or ` +
       `delete the InstanceGroup${deleted}`,
   );
 }
@@ -122,7 +122,7 @@ function decideOwned(
 ): Decision {
   const mirrored = E.isRight(decoded) ? mirroredState(decoded.right, group) : unreadable(object, decoded.left);
   if (isDeleting(object)) {
-    const message = `${describeProfile(object)} is being deleted. Afterwards the controller creates it again`;
+    const message = `${describeProfile(object)} is being deleted. Afterwards the controller recreates it`;
     return stay(mirrored.state === 'Error' ? mirrored : plainState('ReconcileModifying', message, 'ProfileDeleting'));
   }
   const patch = profileSpecPatch(object.spec, wanted);

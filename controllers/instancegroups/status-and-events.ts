@@ -45,7 +45,7 @@ export class GroupReporter {
     if (state.state === 'Ready' && !state.isProblem) recorder.record(group, 'Normal', 'Ready', state.message);
     const role = keptRoleOf(profile);
     const when =
-      state.state === 'Ready' ? 'when no Fargate profile uses it any more' : 'unless another Fargate profile uses it';
+      state.state === 'Ready' ? 'when no Fargate profile uses it anymore' : 'unless another Fargate profile uses it';
     const message = `IAM role ${role} existed before. The controller uses it, and does not change or delete it. Delete it ${when}`;
     if (role !== undefined) recorder.record(group, 'Normal', 'RoleKept', message);
   }

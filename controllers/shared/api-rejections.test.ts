@@ -18,7 +18,7 @@ describe('apiRejectionFrom', () => {
     [
       'an admission webhook without a running service',
       unreachable('policy.example.com'),
-      /^Restore the service of the webhook "policy\.example\.com", or remove the webhook from its webhook configuration$/,
+      /^Fix the webhook "policy\.example\.com", or remove it from its webhook configuration$/,
     ],
     [
       'a webhook of Cluster API Provider AWS without a running service',
@@ -47,7 +47,7 @@ describe('apiRejectionFrom', () => {
         'InternalError',
         'conversion webhook for cluster.x-k8s.io/v1beta1, Kind=Cluster failed: Post "https://capi-webhook-service.capi-system.svc:443/convert?timeout=30s": no endpoints available',
       ),
-      /^Restore the service of the conversion webhook for Cluster objects$/,
+      /^Fix the conversion webhook for Cluster objects$/,
     ],
     [
       'a missing permission',
@@ -67,7 +67,7 @@ describe('apiRejectionFrom', () => {
     [
       'a rule of the CRD',
       said(422, 'Invalid', 'spec.x: Invalid value'),
-      /^Correct the problem that the API server names/,
+      /^Fix the problem that the API server reports/,
     ],
   ] as const)
     it(`names the remedy for ${what}`, () => {
@@ -100,7 +100,7 @@ describe('apiRejectionFrom', () => {
     const rejection =
       apiRejectionFrom(said(500, 'InternalError', `failed calling webhook "${webhook}": ${'no, '.repeat(500)}`)) ??
       expect.fail('no rejection');
-    const text = `${describeApiRejection(rejection)}. ${rejection.remedy}. The controller retries on its own.`;
+    const text = `${describeApiRejection(rejection)}. ${rejection.remedy}. The controller keeps retrying.`;
     expect(Buffer.byteLength(text)).to.be.at.most(1024);
   });
 

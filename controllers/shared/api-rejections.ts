@@ -31,7 +31,7 @@ const LOCAL_PORT = /(\b(?:read|write) (?:tcp|udp) )\S+?->/g;
 
 /** Without the closing full stop. */
 export const describeApiRejection = ({ message }: ApiRejection): string =>
-  `The API server does not carry out a request of the controller: ${message}`;
+  `The API server rejects a request of the controller: ${message}`;
 
 /** Bad request, unauthorized, forbidden, method not allowed, too large, unprocessable: only a user can end them. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 422]);
@@ -43,7 +43,7 @@ function remedyFor({ status, message }: KubeError): string | undefined {
     if (found !== null) return remedy(found[1] ?? '');
   }
   if (!REFUSALS.has(status)) return undefined;
-  return status === 401 ? GIVE_CREDENTIALS : 'Correct the problem that the API server names';
+  return status === 401 ? GIVE_CREDENTIALS : 'Fix the problem that the API server reports';
 }
 
 /**
@@ -55,10 +55,7 @@ function remedyFor({ status, message }: KubeError): string | undefined {
  */
 const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (name: string) => string])[] = [
   [/failed calling webhook "([^"]*)"/, remedyForWebhook],
-  [
-    /conversion webhook for \S+, Kind=(\w+) failed/,
-    (kind) => `Restore the service of the conversion webhook for ${kind} objects`,
-  ],
+  [/conversion webhook for \S+, Kind=(\w+) failed/, (kind) => `Fix the conversion webhook for ${kind} objects`],
   [
     /admission webhook "([^"]*)" denied/,
     (name) => `Change the admission webhook "${name}" so that it allows this request`,
@@ -74,5 +71,5 @@ const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (name: string) => s
 function remedyForWebhook(name: string): string {
   return CAPA_WEBHOOKS.includes(name)
     ? `If the manager of Cluster API Provider AWS is only down, start it. If it is removed, or its feature gate EKSFargate is off, remove the webhooks ${CAPA_WEBHOOKS.join(' and ')} from its webhook configurations`
-    : `Restore the service of the webhook "${name}", or remove the webhook from its webhook configuration`;
+    : `Fix the webhook "${name}", or remove it from its webhook configuration`;
 }

@@ -103,10 +103,10 @@ describe('A note', () => {
   describe('is unreadable, and not absent,', () => {
     const [profile, role] = [{ name: 'web' }, { name: 'web' }];
     for (const [problem, answer] of [
-      ['is no JSON object', read('')],
-      ['is no JSON object', read('{"v":1')],
-      ['is no JSON object', read('null')],
-      ['is no JSON object', read('[]')],
+      ['is not a JSON object', read('')],
+      ['is not a JSON object', read('{"v":1')],
+      ['is not a JSON object', read('null')],
+      ['is not a JSON object', read('[]')],
       ['has another version than 1', readFields({ v: 2 })],
       ['has another version than 1', readFields({ v: '1' })],
       ['is longer than 32768 characters', readFields({ x: 'x'.repeat(MAX_NOTE) })],
@@ -135,11 +135,11 @@ describe('A note', () => {
       ['has neither true nor false in roles[].checked', readFields({ roles: [{ ...role, checked: 1 }] })],
       ['has neither true nor false in deleting', readFields({ deleting: 'yes' })],
       ['has no text in a time', readFields({ last: 1_500 })],
-      ['has a time that is no date', readFields({ last: 'yesterday' })],
+      ['has a time that is not a date', readFields({ last: 'yesterday' })],
       ...['requestedAt', 'activeSince', 'drainSince'].map(
-        (field) => ['has a time that is no date', readFields({ profiles: [{ ...profile, [field]: 'x' }] })] as const,
+        (field) => ['has a time that is not a date', readFields({ profiles: [{ ...profile, [field]: 'x' }] })] as const,
       ),
-      ['has a time that is no date', readFields({ roles: [{ ...role, requestedAt: 'x' }] })],
+      ['has a time that is not a date', readFields({ roles: [{ ...role, requestedAt: 'x' }] })],
       ['has no text in entry', readFields({ entry: 7 })],
     ] as const)
       it(`if it ${problem}`, () => {

@@ -196,7 +196,7 @@ export function formatNote(note: Note, { metadata }: Pick<AWSFargateProfile, 'me
 function parseNote(text: string, key: string): ReadNote {
   if (text.length > MAX_NOTE) return unreadable(`is longer than ${MAX_NOTE} characters`);
   const value = parseJson(text);
-  if (!isRecord(value)) return unreadable('is no JSON object');
+  if (!isRecord(value)) return unreadable('is not a JSON object');
   const { v, for: owner, in: place, identity, profiles = [], last, roles = [], entry, deleting, ...others } = value;
   if (v !== VERSION)
     return unreadable(`has another version than ${VERSION}: a newer version of the controller may have written it`);
@@ -285,7 +285,7 @@ function timesIn<K extends string>(value: UnknownRecord, fields: readonly K[]): 
 function timeOf(value: unknown): Ms | undefined {
   if (value === undefined) return undefined;
   const time = parseTimestamp(textOf(value, 'a time'));
-  if (time === undefined) throw new Unreadable('has a time that is no date');
+  if (time === undefined) throw new Unreadable('has a time that is not a date');
   return time;
 }
 

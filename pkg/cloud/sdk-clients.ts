@@ -32,7 +32,7 @@ export function newClients({ region, credentials, transport, endpoints, version 
     return {
       // If an endpoint is configured, the SDK signs for the region of the client, not for that of IAM.
       region: service === 'iam' ? iamRegionOf(region) : region,
-      // Without `memoized`, the SDK would cache the first credentials, even for ever if they do not expire.
+      // Without `memoized`, the SDK would cache the first credentials, even forever if they do not expire.
       credentials: Object.assign(async () => credentials(), { memoized: true }),
       requestHandler: newCheckedHandler(transport),
       // `cacheMiddleware` makes the SDK build the chain of middleware once per operation and not for each call.

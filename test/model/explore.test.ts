@@ -35,7 +35,7 @@ describe('The exploration of the controller', () => {
     const taken = limited(scenarioNamed('tags'), 2, []);
     const actions = taken.actions.filter(({ label }) => label.includes('creates'));
     const { broken } = await explore({ ...taken, actions, stalls: [] });
-    expect(broken?.what).to.match(/^web is not Ready: .*Stalled True ProfileNotOwned, for ever$/);
+    expect(broken?.what).to.match(/^web is not Ready: .*Stalled True ProfileNotOwned, forever$/);
     expect(broken?.story).to.include('a stranger creates profile team-a_web');
     expect(broken?.story).to.include('write status of web (ready: false): done · event ProfileNotOwned');
   });

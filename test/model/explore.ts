@@ -101,7 +101,7 @@ export async function settled(scenario: Scenario, passes: Passes): Promise<World
   return world;
 }
 
-/** Returns a state in which the controller may stay for ever, but not where the users want it. Counts how objects rest. */
+/** Returns a state in which the controller may stay forever, but not where the users want it. Counts how objects rest. */
 function findUnrest(
   scenario: Scenario,
   states: States,
@@ -112,7 +112,7 @@ function findUnrest(
   for (const component of fairComponents(graph)) {
     for (const state of component) {
       for (const rest of restsOf(states.world(state), scenario)) {
-        if (rest.kind === 'wrong') return { what: `${rest.because}, for ever`, state };
+        if (rest.kind === 'wrong') return { what: `${rest.because}, forever`, state };
         rests[rest.as] = (rests[rest.as] ?? 0) + 1;
       }
     }

@@ -10,7 +10,7 @@ export interface FairGraph {
 }
 
 /**
- * Returns sets of states in which a run can stay for ever although each agent that can act again and again does act again
+ * Returns sets of states in which a run can stay forever although each agent that can act again and again does act again
  * and again (strong fairness): the strongly connected components in which every agent that some state lets act has a
  * transition inside. If a component lacks one, the states that let this agent act are left out, and the rest is searched
  * again.

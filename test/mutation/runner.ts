@@ -53,7 +53,7 @@ Object.assign(globalThis, {
 });
 
 registerHooks({
-  // A test file and its helpers are loaded anew for each run, because some of them compute values of the product once.
+  // A test file and its helpers are loaded again for each run, because some of them compute values of the product once.
   resolve: (specifier, context, next) => {
     const found = next(specifier, context);
     const { search } = new URL(context.parentURL ?? 'file:///');

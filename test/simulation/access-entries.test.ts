@@ -55,7 +55,7 @@ describe('the EKS access entry of a role', () => {
       await world.deleteAndFinish(WEB);
     });
 
-    it(`is created if EKS does not make it anew, in mode ${mode}`, async () => {
+    it(`is created if EKS does not recreate it, in mode ${mode}`, async () => {
       const world = worldIn(mode);
       world.aws.admin.setConfig({ eks: { accessEntryMadeAnew: false } });
       await startUntilReady(world);

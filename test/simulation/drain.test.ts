@@ -77,7 +77,7 @@ describe('a drain', () => {
     world.replace();
     await world.reason('web', 'PredecessorKept');
     expect(world.message).to.match(
-      /Then the controller evicts the pods of "default_web", for at most 10m, and deletes it$/,
+      / replaces "default_web", which the controller drains at [-0-9T:]+Z, for at most 10m, and then deletes\. /,
     );
     await world.reason('web', 'Draining');
     expect(world.shown()).to.equal('True/Draining');
@@ -243,7 +243,7 @@ describe('a drain', () => {
     world.patch(PLURAL, 'web', { spec: { selectors } });
     await world.until('the revert', () => world.message.includes(`"${OLD}" is ACTIVE and replaces "${NEW}"`), HOUR);
     expect(world.message).to.contain(
-      'It evicts none of them before, because EKS would start them on "9999-default_web" again, whose name comes before "default_web"',
+      'without a drain, because EKS would start them on "9999-default_web" again, whose name comes before "default_web"',
     );
     await world.until('the replacement gone', () => world.eksProfile('web', NEW) === undefined, HOUR);
     expect(world.workload.evicted).to.deep.equal([]);

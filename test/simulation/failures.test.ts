@@ -67,9 +67,7 @@ describe('a failure that lasts', () => {
     await world.until('the fifth try', () => callsOf(world, 'CreateFargateProfile').length === 6, HOUR);
     await world.until('the end of it', () => world.condition('a')?.reason === 'CreateFailed', HOUR);
     expect(world.condition('a', 'Stalled')).to.deep.include({ status: 'True', reason: 'CreateFailed' });
-    expect(world.condition('a', 'Stalled')?.message)
-      .to.contain(WORDS)
-      .and.to.contain('Correct the problem that EKS names');
+    expect(world.condition('a', 'Stalled')?.message).to.contain(WORDS).and.to.contain('Fix the problem that EKS names');
     expect(world.condition('a', 'Reconciling')?.status, 'Reconciling while Stalled').to.equal('False');
     await world.clock.advance(2 * HOUR);
 
@@ -175,7 +173,7 @@ describe('a failure that lasts', () => {
     world.apply('a');
     await world.until('the error', () => world.condition('a')?.reason === 'AWSError');
     expect(world.condition('a')?.message).to.equal(
-      'AWS answers a request of the controller with an error: The moon is full. (EKS CreateFargateProfile: PhaseOfTheMoonException). If the error lasts for more than ten minutes, look for its cause in the AWS account, or ask AWS Support; with --v=4 the log of the manager has the details of each request. The controller retries on its own.',
+      'AWS returns an error: The moon is full. (EKS CreateFargateProfile: PhaseOfTheMoonException). If this lasts longer than ten minutes, look at the log of the manager with --v=4, or ask AWS Support. The controller keeps retrying.',
     );
     expect(world.condition('a', 'Stalled')?.status).to.equal('False');
     await world.until('Stalled is True', () => world.condition('a', 'Stalled')?.status === 'True');

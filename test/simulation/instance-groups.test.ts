@@ -305,9 +305,9 @@ describe('an InstanceGroup that leaves eks-fargate', () => {
     patch(world, { spec: { provisioner: 'eks' } });
     await until(world, 'Error');
     expect(statusOf(world).message).to.equal(
-      'spec.provisioner is not eks-fargate any more. AWSFargateProfile default/web and its Fargate profile stay as they are. Set spec.provisioner back to eks-fargate, or delete the InstanceGroup: then both are deleted',
+      'spec.provisioner is no longer eks-fargate. AWSFargateProfile default/web and its Fargate profile stay as they are. Set spec.provisioner back to eks-fargate, or delete the InstanceGroup, which deletes both',
     );
-    await untilEvent(world, 'Warning ProvisionerChanged: spec.provisioner is not eks-fargate');
+    await untilEvent(world, 'Warning ProvisionerChanged: spec.provisioner is no longer eks-fargate');
     await world.clock.advance(30 * MINUTE);
     expect(eksProfile(world)?.status).to.equal('ACTIVE');
   };

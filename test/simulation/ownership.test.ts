@@ -115,7 +115,9 @@ describe('two objects that name the same profile', () => {
     await world.ready('winner');
     const { arn } = world.eksProfile('', 'contested') ?? {};
     world.applyWith('loser', { profileName: 'contested' });
-    expect(await world.reason('loser', 'ProfileNotOwned')).to.contain('belongs to AWSFargateProfile default/winner.');
+    expect(await world.reason('loser', 'ProfileNotOwned')).to.contain(
+      'belongs to AWSFargateProfile default/winner, so',
+    );
     world.delete('winner');
     await world.gone('winner');
     await world.ready('loser');

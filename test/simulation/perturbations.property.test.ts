@@ -252,7 +252,7 @@ async function expectSameEnd(history: History, ...perturbations: readonly Pertur
 
 describe('a manager that crashes, gets outdated lists, misses an event or whose AWS call fails', () => {
   for (const history of HISTORIES.filter(({ usual }) => isWhole || usual !== undefined))
-    it(`ends ${history.what} as ever, and makes nothing in AWS anew`, async () => {
+    it(`ends ${history.what} as ever, and recreates nothing in AWS`, async () => {
       const reference = await referenceFor(history);
       for (const perturbation of reference.moments(isWhole ? AGES : [USUAL_AGE]))
         if (isWhole || history.usual?.includes(perturbation.kind)) await expectSameEnd(history, perturbation);

@@ -128,7 +128,7 @@ describe('a change of the spec before the profile was first ACTIVE as wanted', (
     await world.deleteAndFinish(WEB);
   });
 
-  it('of the path of the role while EKS creates the profile creates both anew', async () => {
+  it('of the path of the role while EKS creates the profile recreates both', async () => {
     const world = new SimulatedWorld(SLOW);
     startAndApply(world);
     await world.reason(WEB, 'Creating');

@@ -20,8 +20,8 @@ async function messageOf(world: SimulatedWorld, reason: string, type = 'Ready'):
 
 describe('the words of AWS, not its error code alone, decide', () => {
   const NOT_OFFERED =
-    'AWS names no denied action. Look whether AWS offers EKS Fargate in region "us-east-1", and whether account 123456789012 may use it; ' +
-    'AWS Support can tell. If both is so, allow eks:CreateFargateProfile for the credentials that the controller uses. ';
+    'AWS names no denied action. Check that AWS offers EKS Fargate in region "us-east-1" and that account 123456789012 may use it, ' +
+    'for example with AWS Support. If so, allow eks:CreateFargateProfile for the credentials that the controller uses. ';
   for (const [operation, error, remedy] of [
     [
       'CreateFargateProfile',
@@ -46,14 +46,14 @@ describe('the words of AWS, not its error code alone, decide', () => {
     [
       'CreateRole',
       `AccessDenied:${MANAGER} is not authorized to perform: iam:CreateRole on resource: arn:aws:iam::1:role/x with an explicit deny in a service control policy: arn:aws:organizations::1:policy/o-1/service_control_policy/p-1`,
-      'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations. Or, if the policy demands a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role. ',
+      'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations. Or, if the policy requires a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role. ',
     ],
   ] as const)
     it(`about the remedy for ${error}`, async () => {
       const world = new SimulatedWorld();
       fail(world, operation, error);
       startAndApply(world);
-      expect(await messageOf(world, 'AccessDenied')).to.contain(`${remedy}The controller retries on its own.`);
+      expect(await messageOf(world, 'AccessDenied')).to.contain(`${remedy}The controller keeps retrying.`);
       world.aws.admin.clearFaults();
       await world.ready('web');
       await world.deleteAndFinish('web');
@@ -98,7 +98,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
       expect(world.condition('web')?.message)
         .to.contain('AWS rejects the time in the signature of a request')
         .and.to.contain('AWS says: Signature expired (')
-        .and.to.contain("compare the clock of the manager's node with the right time");
+        .and.to.contain("check the clock of the manager's node");
       expect(world.warnings().join('\n')).not.to.contain('CredentialsInvalid');
       world.aws.admin.clearFaults();
       await world.ready('web');
@@ -123,7 +123,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
     const world = new SimulatedWorld();
     startAndApply(world, { selectors: [{ namespace: 'web' }, { namespace: 'kafka_east_1' }] });
     expect(await messageOf(world, 'Refused')).to.contain(
-      'AWS says: The namespace provided is invalid. (EKS CreateFargateProfile: InvalidParameterException). Correct spec.selectors[1].namespace "kafka_east_1": ' +
+      'AWS says: The namespace provided is invalid. (EKS CreateFargateProfile: InvalidParameterException). Fix spec.selectors[1].namespace "kafka_east_1": ' +
         'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here. ',
     );
     patchWeb(world, { spec: { selectors: [{ namespace: 'kafka-east-1' }] } });

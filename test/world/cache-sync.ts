@@ -31,16 +31,16 @@ export async function waitForCacheSync(world: World, { controlPlanes = true } = 
   const { api } = world.controlPlane;
   await world.apply(fargateProfile(name, { clusterName: name }));
   await expectMessage(
-    `Cluster default/${name} (spec.clusterName) does not exist. The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name.`,
+    `Cluster default/${name} (spec.clusterName) does not exist. Create the Cluster, and the controller continues. If spec.clusterName is wrong, delete this object and create it with the right name.`,
   );
   await world.apply({ ...clusterObject(name), spec: { paused: false } });
   await expectMessage(
-    `Cluster default/${name} has no spec.controlPlaneRef yet. If the Cluster has spec.topology, Cluster API sets this field. Otherwise set it yourself. The controller waits and then continues on its own.`,
+    `Cluster default/${name} has no spec.controlPlaneRef yet. If the Cluster has spec.topology, Cluster API sets this field. Otherwise set it yourself. The controller waits and then continues.`,
   );
   if (controlPlanes) {
     await world.apply(clusterObject(name), controlPlaneObject(name, {}));
     await expectMessage(
-      `AWSManagedControlPlane default/${name}-control-plane has no spec.region. Set it. The controller waits and then continues on its own.`,
+      `AWSManagedControlPlane default/${name}-control-plane has no spec.region. Set it. The controller waits and then continues.`,
     );
   }
   await world.delete(name);

@@ -161,7 +161,7 @@ const CASES: readonly Case[] = [
     'a webhook of CAPA that nobody answers',
     { webhooks: seen({ entries: [entry], answer: { kind: 'notServed' } }) },
     {},
-    [`problem CAPA webhooks: nobody answers ${WEBHOOK}: each write of an AWSFargateProfile is refused`],
+    [`problem CAPA webhooks: nothing answers ${WEBHOOK}, so the API server rejects each write of an AWSFargateProfile`],
   ],
   [
     'a webhook that CAPA answers',

@@ -109,7 +109,7 @@ function checkManager({ deployment, mistake }: Manager, { deployments, managerNa
     return check('installation', 'manager', deployments, () => ['unchecked', none, ELSEWHERE[2]]);
   const name = `Deployment ${keyText(deployment.key)}`;
   const broken = `the manager does not start: ${mistake}`;
-  return line('installation', name, mistake ? ['problem', broken, 'Correct its arguments'] : judgePods(deployment));
+  return line('installation', name, mistake ? ['problem', broken, 'Fix its arguments'] : judgePods(deployment));
 }
 
 function judgePods({ version, ready, replicas, key }: Deployment): Verdict {
@@ -145,8 +145,8 @@ function checkStoredVersions(crd: ClusterFacts['crd']): readonly Check[] {
   if (versions.length === 0) return [];
   const names = versions.join(' and ');
   const message = `objects may be stored as ${names}, which the CRD of capaf ${VERSION} lacks: the API server refuses this CRD`;
-  const cure = 'See "Stored versions" in docs/upgrade.md before you apply the CRD';
-  return [line('installation', 'stored versions', ['warning', message, cure])];
+  const fix = 'See "Stored versions" in docs/upgrade.md before you apply the CRD';
+  return [line('installation', 'stored versions', ['warning', message, fix])];
 }
 
 type Webhooks = Extract<ClusterFacts['webhooks'], E.Right<unknown>>['right'];
@@ -162,9 +162,13 @@ function judgeWebhooks({ entries, answer }: Webhooks): Verdict {
     case 'served':
       return ['problem', `Cluster API Provider AWS answers ${answer.webhook}, and changes profiles too`, turnOff];
     case 'unclear':
-      return ['warning', `${names}: a dry run does not tell who answers: ${answer.because}`, remove];
+      return ['warning', `${names}: a dry run does not show who answers: ${answer.because}`, remove];
     default:
-      return ['problem', `nobody answers ${names}: each write of an AWSFargateProfile is refused`, remove];
+      return [
+        'problem',
+        `nothing answers ${names}, so the API server rejects each write of an AWSFargateProfile`,
+        remove,
+      ];
   }
 }
 

@@ -130,7 +130,7 @@ async function findDenials(aws: AwsAccess, region: string, principal: string, qu
 }
 
 /**
- * Of the EKS clusters whose profiles were seen, and of those that do not exist any more; others may belong to another
+ * Of the EKS clusters whose profiles were seen, and of those that no longer exist; others may belong to another
  * management cluster. ListRoles shows no tags but the trust policies: only roles that EKS Fargate may assume are read
  * one by one.
  */

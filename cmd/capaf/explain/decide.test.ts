@@ -218,7 +218,7 @@ describe('The verdict about a pod that exists', () => {
   it('tells that the profile of an admitted pod is gone, unless profiles were not seen', () => {
     const pod = admitted({ [PROFILE_LABEL]: 'gone' });
     expect(decide(pod, [profile('a', SHOP)], true, NOW).traps).to.deep.equal([
-      'Fargate profile "gone" does not exist any more, so the pod does not start. Delete the pod.',
+      'Fargate profile "gone" no longer exists, so the pod does not start. Delete the pod.',
     ]);
     expect(decide(pod, [profile('a', SHOP)], false, NOW)).to.deep.include({ taker: 'gone', traps: [] });
   });

@@ -125,7 +125,7 @@ function decideAdmitted(pod: Pod, taker: string, judged: readonly Judged[], isCo
   const status = judged.find(({ name }) => name === taker)?.status;
   const traps: string[] = [];
   if (status === undefined && isComplete)
-    traps.push(`Fargate profile "${taker}" does not exist any more, so the pod does not start. Delete the pod.`);
+    traps.push(`Fargate profile "${taker}" no longer exists, so the pod does not start. Delete the pod.`);
   if (status !== undefined && status !== 'ACTIVE') traps.push(`Fargate profile "${taker}" is ${status}.`);
   return { taker, summary: `EKS has given ${nameOf(pod)} to Fargate profile "${taker}".`, traps };
 }

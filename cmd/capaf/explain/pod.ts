@@ -19,7 +19,7 @@ export interface Pod {
   readonly owner: string | undefined;
   /** Of a StatefulSet: each of its pods gets a claim of each template. */
   readonly claimTemplates: readonly unknown[];
-  /** Set if the API server has admitted the pod already, so that EKS does not choose a profile any more. */
+  /** Set if the API server has admitted the pod already, so that EKS no longer chooses a profile. */
   readonly created?: { readonly at: Ms | undefined; readonly uid: string; readonly status: unknown };
 }
 

@@ -79,7 +79,7 @@ export function takeOver(source: SourceProfile, lookup: Lookup, target: Target, 
 
   const made = { steps: stepsOf(found, target, name), manifest: toManifest(found, target, name) };
   if (inAws === undefined) {
-    const untold = found.subnetIDs === undefined ? ', which does not tell the subnets' : '';
+    const untold = found.subnetIDs === undefined ? ', which does not name the subnets' : '';
     return { ...result('unseen', ...unseen, `The manifest has the values of the source${untold}`), ...made };
   }
   const differences = describeDifferences(source, inAws);

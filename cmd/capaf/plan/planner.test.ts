@@ -53,8 +53,8 @@ describe('the plan of a deletion, with the deletion protection of the EKS cluste
     expect(text).to.contain('Plan for 1 AWSFargateProfile: no changes');
     for (const operation of deletion) expect(text).not.to.contain(operation);
     expect(text)
-      .to.match(/then Ready False, Deleting: EKS cluster "team-a_prod-control-plane" is to be deleted, but EKS refuses/)
-      .and.to.contain('so the controller deletes nothing of this object in AWS')
+      .to.match(/then Ready False, Deleting: EKS refuses to delete EKS cluster "team-a_prod-control-plane" while/)
+      .and.to.contain('so the controller deletes nothing in AWS for this object')
       .and.to.contain(
         'run: aws eks update-cluster-config --name team-a_prod-control-plane --region eu-west-1 --no-deletion-protection',
       );

@@ -49,7 +49,7 @@ export async function addPods(
   }));
 }
 
-/** No label shows the pods of a profile whose name is no value of a label, for example a name of 64 characters. */
+/** No label shows the pods of a profile whose name is not a valid label value, for example a name of 64 characters. */
 export const findPods = (pods: PodsByProfile | undefined, profile: string): RunningPods | null =>
   pods === undefined || !isLabelValue(profile) ? null : (pods.get(profile) ?? { running: 0, withoutOwner: [] });
 

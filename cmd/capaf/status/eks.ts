@@ -59,7 +59,7 @@ export function profileNodes(object: AWSFargateProfile, eks: EksFacts | undefine
   const name = currentProfileNameOf(object);
   const { profileStatus = 'not seen', predecessors = [] } = object.status ?? {};
   const recorded = (of: string, state: string): TreeNode => {
-    return { kind: 'FargateProfile', name: of, state, result: 'unchecked', message: 'as far as the object tells' };
+    return { kind: 'FargateProfile', name: of, state, result: 'unchecked', message: 'as far as the object shows' };
   };
   if (eks === undefined)
     return [recorded(name, profileStatus), ...predecessors.map((each) => recorded(each.name ?? '', each.status ?? ''))];

@@ -37,7 +37,7 @@ export const FLAGS = [
   {
     name: 'manage-crd',
     variable: 'CAPAF_MANAGE_CRD',
-    help: "Beside Cluster API Provider AWS: apply this provider's CRD again when another one replaces it, and remove that provider's two webhooks for AWSFargateProfiles, unless that provider answers them. Needs config/components/crd-keeper",
+    help: "Next to Cluster API Provider AWS: apply this provider's CRD again when another one replaces it, and remove that provider's two webhooks for AWSFargateProfiles, unless that provider answers them. Needs config/components/crd-keeper",
   },
   {
     name: 'instance-groups',

@@ -74,10 +74,10 @@ describe('reasonForFailure', () => {
     });
 
   for (const [subnets, correction] of [
-    ['spec', 'Correct spec.subnetIDs, or the AWS resource that it names. The controller'],
+    ['spec', 'Fix spec.subnetIDs, or the AWS resource that it names. The controller'],
     [
       'controlPlane',
-      'Correct spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs. The controller',
+      'Fix spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs. The controller',
     ],
     ['eks', 'Name private subnets in spec.subnetIDs. The controller'],
   ] as const)
@@ -97,8 +97,16 @@ describe('reasonForFailure', () => {
   ] as const)
     it(`names ${field} when AWS rejects ${operation} because "${message}"`, () => {
       const failure = { ...eks('InvalidParameterException', 400, message), operation };
-      expect(messageFor(failure)).to.include(`Correct ${field}, or`);
+      expect(messageFor(failure)).to.include(`Fix ${field}, or`);
     });
+
+  it('says that AWS does not answer only if it was asked and sent nothing', () => {
+    const unusable = 'AWS gives no usable answer to a request of the controller: ';
+    expect(messageFor(unanswered('NoAnswer'))).to.include('AWS does not answer a request of the controller: ');
+    expect(messageFor(unanswered('NotPrepared', late))).to.include(unusable);
+    expect(messageFor(eks('ServerException', 503))).to.include(unusable);
+    expect(messageFor(eks('Undecodable', 502))).to.include(unusable);
+  });
 
   it('polls soon after throttling, however long the object has waited, and backs off from a failing service', () => {
     const pollsAfter = (failure: AwsFailure): readonly number[] =>
@@ -148,8 +156,10 @@ describe('reasonForCredentials', () => {
       messageOf(
         reasonForCredentials({ reason: 'CredentialsInvalid', message: 'no', whose }, { ...CONTEXT, identity: TENANT }),
       );
-    expect(messageFor('the manager itself')).to.contain('from which the pod of the manager gets them');
-    expect(messageFor('AWSClusterStaticIdentity "base"')).to.contain('in its Secret').and.not.to.contain('pod');
+    expect(messageFor('the manager itself')).to.contain('Renew the credentials of the manager, and restart it if');
+    expect(messageFor('AWSClusterStaticIdentity "base"'))
+      .to.contain('in its Secret')
+      .and.not.to.contain('of the manager');
   });
 
   it('reports nothing about an interrupted pass', () => {

@@ -113,7 +113,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
   if (aws.isUnavailable(failure) || isLate(failure))
     return newReason('AWSUnavailable', {
       ...said,
-      detail: `AWS gives no usable answer to a request of the controller: ${detail}`,
+      detail: `AWS ${failure.code === 'NoAnswer' ? 'does not answer' : 'gives no usable answer to'} a request of the controller: ${detail}`,
       // The page of a proxy is `Undecodable`.
       ...(failure.statusCode !== undefined && failure.code !== 'Undecodable' && { why: 'serviceError' }),
     });

@@ -86,7 +86,7 @@ export function describeProblem(error: unknown, cluster: string): DrainProblem {
     };
   const detail = errorMessage(error);
   if (error instanceof NoCredentials)
-    return { problem: `there is no token for ${server}: ${detail}`, remedy: 'Correct the credentials' };
+    return { problem: `there is no token for ${server}: ${detail}`, remedy: 'Fix the credentials' };
   const isSilent = isNoAnswer(error) || !(error instanceof KubeError);
   return isSilent
     ? {

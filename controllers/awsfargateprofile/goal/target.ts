@@ -153,7 +153,7 @@ function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Clu
       isDeleting(cluster)
         ? clusterDeletingReason(object)
         : controlPlaneMissing(
-            `${CONTROL_PLANE_KIND} ${key} does not exist yet. If this name is wrong, correct spec.controlPlaneRef of Cluster ${clusterKey(object)}`,
+            `${CONTROL_PLANE_KIND} ${key} does not exist yet. If this name is wrong, fix spec.controlPlaneRef of Cluster ${clusterKey(object)}`,
           ),
     );
   }
@@ -184,7 +184,9 @@ function findCreationBlocker(
   if (isDeleting(controlPlane)) return newReason('ClusterDeleting', { what: named });
   return controlPlane.ready
     ? undefined
-    : newReason('WaitingForEKSControlPlane', { detail: `${named} is not ready yet` });
+    : newReason('WaitingForEKSControlPlane', {
+        detail: `${named} is not ready yet. If this lasts, look at its conditions`,
+      });
 }
 
 function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlane): Target | undefined {

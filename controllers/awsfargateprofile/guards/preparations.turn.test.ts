@@ -33,7 +33,7 @@ describe('takeTurn', () => {
     }
     expect(pass.session.calls).to.deep.equal([]);
     expect(messageIn(await obstacleTo(CREATE_PROFILE, pass))).to.equal(
-      'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "team-a_api" is being created. The controller waits, and then continues with the profile of this object on its own.',
+      'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "team-a_api" is being created. The controller waits, and then continues with this object.',
     );
   });
 

@@ -465,20 +465,20 @@ describe('plan, about the role', () => {
         'set spec.roleARN to the ARN of the role',
         'To let the controller create a role with another name, set spec.roleName',
       ];
-      expect(adviceWith(TRUST_POLICIES.wide)).to.include(`${use}. ${evade}. Or wait`);
-      expect(adviceWith(ofOtherCluster)).to.include(`does not change or delete it. ${evade}. Or wait`);
+      expect(adviceWith(TRUST_POLICIES.wide)).to.include(`${use}. ${evade}. When`);
+      expect(adviceWith(ofOtherCluster)).to.include(`does not change or delete it. ${evade}. When`);
     });
 
     it('asks for the right principal, or for the right condition, or for the removal of a denial', () => {
       const adviceWith = (trust: string) => messageFor({ roleName: SHARED_ROLE_NAME }, sharedRole({ trust }));
       expect(adviceWith(TRUST_POLICIES.forNodes)).to.match(
-        /the principal must be the service \S+, and the action sts:AssumeRole\. The controller retries on its own\.$/,
+        /the principal must be the service \S+, and the action sts:AssumeRole\. The controller keeps retrying\.$/,
       );
       expect(adviceWith(ofOtherCluster)).to.match(
-        /EKS sends aws:SourceArn \S+\. Correct this condition in the trust policy of the role, so that it allows what EKS sends\. The controller retries on its own\.$/,
+        /EKS sends aws:SourceArn \S+\. Fix this condition in the trust policy of the role, so that it allows what EKS sends\. The controller keeps retrying\.$/,
       );
       expect(adviceWith(TRUST_POLICIES.wide.replace('Allow', 'Deny'))).to.match(
-        /to call sts:AssumeRole\. Remove the statement that denies this from the trust policy of the role\. The controller retries on its own\.$/,
+        /to call sts:AssumeRole\. Remove the statement that denies this from the trust policy of the role\. The controller keeps retrying\.$/,
       );
     });
   });
@@ -492,13 +492,13 @@ describe('plan, about the role', () => {
       it(`with ${difference} is not used, and the message names the right ARN`, () => {
         expect(messageFor({ roleARN }, sharedRole())).to.equal(
           `RoleNotFound: IAM role "${name}" has the ARN ${SHARED_ROLE_ARN}, but spec.roleARN is ${roleARN}. ` +
-            'Set spec.roleARN to the ARN of the role. The controller then continues on its own.',
+            'Set spec.roleARN to the ARN of the role. The controller then continues.',
         );
       });
 
-    it('is to be created again once the object is provisioned, because the API server refuses another ARN', () => {
+    it('is to be recreated once the object is provisioned, because the API server refuses another ARN', () => {
       expect(messageFor({ roleARN: otherPath }, sharedRole(), PROVISIONED)).to.match(
-        /\. Create the role again with the ARN in status\.podExecutionRoleARN, with a trust policy for .* and the policy \w+\. If EKS still has the access entry of the deleted role, this condition tells afterwards /,
+        /\. Recreate the role with the ARN in status\.podExecutionRoleARN, with a trust policy for .* and the policy \w+\. If EKS still has the access entry of the deleted role, this condition then says how to recreate the entry\. /,
       );
     });
   });

@@ -83,7 +83,7 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   if (profile !== undefined) return profile;
   // The access entry of a live profile depends on the id of a role that this plan creates.
   const found = findRole(observed.roles, wanted.role.name);
-  if (found === undefined) return newReason('Outdated', { because: 'the role of a live profile was made anew' });
+  if (found === undefined) return newReason('Outdated', { because: 'the role of a live profile was recreated' });
   return yield* ensureAccessEntry(desired, observed, found);
 }
 

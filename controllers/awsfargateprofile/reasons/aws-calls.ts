@@ -42,11 +42,9 @@ type Unavailability = 'throttled' | 'signatureTime' | 'serviceError' | 'noAnswer
 const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> = {
   throttled: [],
   signatureTime: [
-    "If this lasts for more than a minute, compare the clock of the manager's node with the right time, and correct it. The credentials stay in use",
+    "If this lasts longer than a minute, check the clock of the manager's node. The credentials stay in use",
   ],
-  serviceError: [
-    'If this lasts for more than ten minutes, look at the health of this service in the AWS Health Dashboard',
-  ],
+  serviceError: ['If this lasts longer than ten minutes, check the health of this service in the AWS Health Dashboard'],
   noAnswer: [IF_UNREACHABLE],
 };
 
@@ -72,8 +70,8 @@ function describeCorrection({ detail, subnets = 'spec', violation }: Refusal): s
   if (SUBNETS.test(detail)) return describeSubnetCorrection(subnets);
   const field = FIELDS_BY_WORD.find(([word]) => word.test(detail))?.[1];
   return violation !== undefined && (field === undefined || field === SELECTORS)
-    ? `Correct ${violation}`
-    : `Correct ${field ?? 'the spec'}, or the AWS resource that it names`;
+    ? `Fix ${violation}`
+    : `Fix ${field ?? 'the spec'}, or the AWS resource that it names`;
 }
 
 export const AWS_CALL_REASONS = {
@@ -100,23 +98,21 @@ export const AWS_CALL_REASONS = {
     // The controller makes about five attempts in this time.
     patience: 2 * MINUTE,
     describe: ({ detail, missing }) =>
-      missing === undefined
-        ? `AWS answers a request of the controller with an error: ${detail}`
-        : `AWS says that ${missing} does not exist: ${detail}`,
+      missing === undefined ? `AWS returns an error: ${detail}` : `AWS says that ${missing} does not exist: ${detail}`,
     remedy: () =>
-      `If the error lasts for more than ten minutes, look for its cause in the AWS account, or ask AWS Support; with --v=4 the log of the manager has the details of each request. ${RETRIES}`,
+      `If this lasts longer than ten minutes, look at the log of the manager with --v=4, or ask AWS Support. ${RETRIES}`,
   }),
   SDKRefused: defineReason<FailedCall & Abandonable & OfTarget & { readonly region: string }>({
     nature: 'human',
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     describe: ({ detail, region }) =>
-      `the AWS SDK refuses a request of the controller to region ${quoted(region)} before AWS is asked. The SDK says: ${detail}`,
+      `the AWS SDK does not send a request of the controller to region ${quoted(region)}. The SDK says: ${detail}`,
     remedy: ({ abandonment, isOfObject = false }) =>
       remedyFor(
-        `Correct the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or ${
+        `Fix the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or ${
           isOfObject
             ? 'create another AWSFargateProfile with another region in spec.eksCluster.region'
-            : 'correct spec.region of the control plane, if it names the wrong region'
+            : 'fix spec.region of the control plane, if it names the wrong region'
         }`,
         CONTINUES,
         abandonment,
@@ -139,14 +135,14 @@ export const QUOTA_REASONS = {
     ...eks,
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     endedBySibling: 'gone',
-    describe: ({ detail }) => `EKS refuses another Fargate profile because of a quota. EKS says: ${detail}`,
+    describe: ({ detail }) => `EKS rejects another Fargate profile because of a quota. EKS says: ${detail}`,
     remedy: () =>
       `Delete a Fargate profile of this EKS cluster that you do not need, or ask AWS to raise the quota. ${RETRIES}`,
   }),
   AWSQuotaExceeded: defineReason<FailedCall>({
     nature: 'human',
     poll: pollForUserAction,
-    describe: ({ detail }) => `A quota of the AWS account is used up. AWS says: ${detail}`,
+    describe: ({ detail }) => `The AWS account has reached a quota. AWS says: ${detail}`,
     remedy: () => `Delete resources that you do not need, or ask AWS to raise the quota. ${RETRIES}`,
   }),
 } as const;

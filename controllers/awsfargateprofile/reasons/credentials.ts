@@ -55,7 +55,7 @@ const absent =
 export const CREDENTIAL_REASONS = {
   CredentialsMissing: missing<Description & Abandonable & OfTarget>(({ abandonment, ...target }) =>
     remedyFor(
-      `Give the pod of the manager AWS credentials, or name an identity in ${identityField(target)}`,
+      `Configure AWS credentials for the manager, or name an identity in ${identityField(target)}`,
       RETRIES,
       abandonment,
     ),
@@ -64,13 +64,13 @@ export const CREDENTIAL_REASONS = {
     ({ whose, abandonment }) =>
       whose === MANAGER_ITSELF
         ? remedyFor(
-            'Renew these credentials in the place from which the pod of the manager gets them. If the pod gets them from environment variables, restart the manager',
-            'Otherwise the controller reads them again on its own',
+            'Renew the credentials of the manager, and restart it if it reads them from environment variables',
+            'Otherwise the controller reads them again',
             abandonment,
           )
         : remedyFor(
             'Renew the credentials of this identity in its Secret, or those of its source identity',
-            'The controller then reads them again on its own',
+            'The controller then reads them again',
             abandonment,
           ),
   ),
@@ -80,9 +80,9 @@ export const CREDENTIAL_REASONS = {
     poll: pollEvery(30 * SECOND),
     describe: ({ detail }) => detail,
     remedy: () =>
-      `If this lasts for more than five minutes, check that the ServiceAccount of the manager may read this object and, if it is an identity, that the CRD of its kind is installed. ${RETRIES}`,
+      `If this lasts longer than five minutes, check that the ServiceAccount of the manager may read this object and, if it is an identity, that the CRD of its kind is installed. ${RETRIES}`,
   }),
-  IdentityNotFound: missing(absent((identity) => `Create ${identity}, or correct the reference to it`)),
+  IdentityNotFound: missing(absent((identity) => `Create ${identity}, or fix the reference to it`)),
   IdentityNotAllowed: missing(
     fixed('Allow the namespace in spec.allowedNamespaces of the identity, or use another identity'),
   ),
@@ -91,13 +91,13 @@ export const CREDENTIAL_REASONS = {
   ),
   IdentityInvalid: unusable(
     fixed(
-      'Correct the identity. Or find the identityRef or sourceIdentityRef that names it, and name another identity there',
+      'Fix the identity. Or find the identityRef or sourceIdentityRef that names it, and name another identity there',
     ),
   ),
   SecretNotFound: missing(
     absent(
       (secret) =>
-        `Create ${secret} with the keys AccessKeyID and SecretAccessKey, or correct spec.secretRef of the identity`,
+        `Create ${secret} with the keys AccessKeyID and SecretAccessKey, or fix spec.secretRef of the identity`,
     ),
   ),
   SecretIncomplete: missing(
@@ -116,7 +116,7 @@ export const CREDENTIAL_REASONS = {
   ),
   AssumeRoleRefused: unusable(
     fixed(
-      'Correct spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
+      'Fix spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
       RETRIES,
     ),
   ),
@@ -133,7 +133,7 @@ export const ACCOUNT_REASONS = {
       remedyFor(
         isOfObject
           ? 'Create another AWSFargateProfile with the name of an AWS region, such as "eu-west-1", in spec.eksCluster.region'
-          : 'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1". If the API server does not allow this change, create the Cluster and its control plane again',
+          : 'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1". If the API server does not allow this change, recreate the Cluster and its control plane',
         CONTINUES,
         abandonment,
       ),
@@ -153,7 +153,7 @@ export const ACCOUNT_REASONS = {
     // The first retries come soon, because AWS may have rejected credentials that a user was just replacing.
     poll: pollDoubling(2 * SECOND, 5 * MINUTE),
     describe: ({ region, acceptedIn, account, detail }) =>
-      `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}. Usually region ${quoted(region)} is then not enabled for ${account === undefined ? 'the account of these credentials' : `account ${account}`}. AWS says: ${detail}`,
+      `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}. Region ${quoted(region)} is probably not enabled for ${account === undefined ? 'the account of these credentials' : `account ${account}`}. AWS says: ${detail}`,
     remedy: ({ region, abandonment, ...target }) =>
       remedyFor(
         `Enable region ${quoted(region)} in the AWS account. Or, if the EKS cluster is in another account, name an identity of that account in ${identityField(target)}`,
@@ -169,10 +169,10 @@ export const ACCOUNT_REASONS = {
     ...credentials,
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     describe: ({ whose, recorded, found }) =>
-      `the credentials of ${whose} belong to account ${found}, but this object records account ${recorded} for its Fargate profile. The controller reads and changes nothing in account ${found}`,
+      `the credentials of ${whose} belong to account ${found}, but the Fargate profile is recorded in account ${recorded}, so the controller does nothing in account ${found}`,
     remedy: ({ whose, recorded, abandonment, ...target }) =>
       remedyFor(
-        `Name an identity of account ${recorded} in ${identityField(target)}, or change the credentials of ${whose}`,
+        `Use credentials of account ${recorded}: name another identity in ${identityField(target)}, or change the credentials of ${whose}`,
         RETRIES,
         abandonment,
       ),
@@ -190,10 +190,10 @@ export const ACCOUNT_REASONS = {
     ...credentials,
     poll: pollDoubling(30 * SECOND, 5 * MINUTE),
     describe: ({ cluster, region, account, profile }) =>
-      `the deletion of this object waits, because account ${account} has no EKS cluster "${cluster}" in region ${region}, and this object does not record in which account its Fargate profile ${quoted(profile)} is`,
+      `the deletion of this object waits because account ${account} has no EKS cluster "${cluster}" in region ${region}, and the account of Fargate profile ${quoted(profile)} is not recorded`,
     remedy: ({ cluster, role, ...target }) =>
       [
-        `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain: then the deletion ends without a change in AWS`,
+        `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain; the deletion of this object then ends without a change in AWS`,
         ...(role === undefined
           ? []
           : [

@@ -17,17 +17,17 @@ export const EKS_CLUSTER_REASONS = {
       (account === undefined ? '' : ` of account ${account}`),
     remedy: ({ isOfObject = false }) =>
       isOfObject
-        ? `Create the EKS cluster, or correct spec.eksCluster.identityRef if the EKS cluster is in another account. Or delete this object: unless spec.deletionPolicy is Retain, the controller then deletes its role too. If you need the profile in another EKS cluster, create another AWSFargateProfile. ${RETRIES}`
-        : `The provider of the control plane creates the EKS cluster: look at the conditions of the control plane. Or, if the EKS cluster exists elsewhere, correct spec.eksClusterName, spec.region or spec.identityRef of the control plane. ${RETRIES}`,
+        ? `Create the EKS cluster, or fix spec.eksCluster.identityRef if the EKS cluster is in another account. Or delete this object, which also deletes its role unless spec.deletionPolicy is Retain. For another EKS cluster, create another AWSFargateProfile. ${RETRIES}`
+        : `Look at the conditions of the control plane, whose provider creates the EKS cluster. Or, if the EKS cluster exists elsewhere, fix spec.eksClusterName, spec.region or spec.identityRef of the control plane. ${RETRIES}`,
   }),
   WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({
     nature: 'wait',
     ...eks,
     poll: pollDoubling(5 * SECOND, MINUTE),
     describe: ({ cluster, status }) =>
-      `EKS cluster ${quoted(cluster)} has the status ${status}, and the controller creates a Fargate profile only in a cluster with the status ACTIVE`,
+      `EKS cluster ${quoted(cluster)} has the status ${status}, but the controller creates a Fargate profile only while the status is ACTIVE`,
     remedy: ({ status }) =>
-      status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues on its own',
+      status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues',
   }),
   /**
    * `said` is EKS's answer to a change of a profile of this cluster, which may be that of another object. `remaining`
@@ -38,9 +38,8 @@ export const EKS_CLUSTER_REASONS = {
     ...eks,
     poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
     describe: ({ cluster, said }) =>
-      `EKS accepts no change of the Fargate profiles of EKS cluster ${quoted(cluster)} at the moment. EKS says: ${said}`,
-    remedy: () =>
-      `DescribeCluster may show the status ACTIVE nevertheless. If it shows FAILED, repair the cluster. ${RETRIES}`,
+      `EKS rejects changes of the Fargate profiles of EKS cluster ${quoted(cluster)} for now. EKS says: ${said}`,
+    remedy: () => `If the EKS cluster has the status FAILED, repair it; otherwise no action is needed. ${RETRIES}`,
   }),
   SubnetChoiceDenied: defineReason<{ readonly detail: string; readonly denial: Denial }>({
     nature: 'human',
@@ -67,6 +66,6 @@ export const SIBLING_REASONS = {
     poll: (_waited, { isUnverified }) => (isUnverified ? UNOBSERVED_SIBLING_POLL : OBSERVED_SIBLING_POLL),
     describe: ({ ahead, doing }) =>
       `EKS changes only one Fargate profile of a cluster at a time, and Fargate profile ${quoted(ahead)} is ${doing}`,
-    remedy: () => 'The controller waits, and then continues with the profile of this object on its own',
+    remedy: () => 'The controller waits, and then continues with this object',
   }),
 } as const;

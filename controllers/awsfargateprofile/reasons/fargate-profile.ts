@@ -35,7 +35,7 @@ export function describeIssues(issues: readonly ReportedIssue[]): string {
 }
 
 const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
-  issues.length === 0 ? 'Ask AWS Support for the reason' : 'Correct the problem that EKS names';
+  issues.length === 0 ? 'Ask AWS Support for the reason' : 'Fix the problem that EKS names';
 
 /** `name` is the profile that replaces `predecessor`. */
 type Replaced = Named & { readonly predecessor: string };
@@ -66,30 +66,29 @@ type DrainObstacle = 'noLabel' | 'comesLater';
 /** Why the pods of a predecessor cannot be moved to its successor. */
 export const describeObstacle = (obstacle: DrainObstacle, predecessor: string, successor: string): string =>
   obstacle === 'noLabel'
-    ? `the name ${quoted(predecessor)} is no value of a label, so no label shows its pods`
+    ? `the name ${quoted(predecessor)} is not a valid label value, so no label shows its pods`
     : `EKS would start them on ${quoted(predecessor)} again, whose name comes before ${quoted(successor)}`;
 
-function describeRemoval(predecessor: string, successor: string, drain: Kept['drain']): string {
-  const stops = 'EKS stops its pods at once, without regard to PodDisruptionBudgets';
-  if (drain === undefined) return `deletes ${quoted(predecessor)}, and ${stops}`;
-  if (drain.obstacle === undefined)
-    return `evicts the pods of ${quoted(predecessor)}, for at most ${formatAge(drain.timeout)}, and deletes it`;
-  const why = describeObstacle(drain.obstacle, predecessor, successor);
-  return `deletes ${quoted(predecessor)}, and ${stops}. It evicts none of them before, because ${why}`;
+function describeRemoval({ name, predecessor, until, drain }: Kept): string {
+  const at = formatTimestamp(until);
+  const stops = 'EKS then stops its pods at once, without regard to PodDisruptionBudgets';
+  if (drain === undefined) return `deletes at ${at}; ${stops}`;
+  if (drain.obstacle === undefined) return `drains at ${at}, for at most ${formatAge(drain.timeout)}, and then deletes`;
+  return `deletes at ${at} without a drain, because ${describeObstacle(drain.obstacle, predecessor, name)}; ${stops}`;
 }
 
 /** `successor` is created after the deletion. It may have the name of the deleted profile. */
 type Succeeded = Named & { readonly successor?: string };
 const describeSuccessor = (name: string, successor: string): string =>
-  successor === name ? 'creates it again according to the spec' : `creates Fargate profile ${quoted(successor)}`;
+  successor === name ? 'recreates it with the current spec' : `creates Fargate profile ${quoted(successor)}`;
 
 /** EKS usually needs minutes to create or delete a profile. The controller never gives up. */
 const LATE_AFTER: Ms = 30 * MINUTE;
 
 const late = <F>(describe: (facts: F) => string) => ({
   after: LATE_AFTER,
-  describe: (facts: F) => `${describe(facts)} for more than 30 minutes. Usually EKS needs a few minutes`,
-  remedy: () => 'Only EKS can end this: ask AWS Support for the cause. The controller waits',
+  describe: (facts: F) => `${describe(facts)} for more than 30 minutes, although EKS usually needs a few`,
+  remedy: () => 'Ask AWS Support for the cause, because only EKS can end this. The controller keeps waiting',
 });
 
 export const PROFILE_REASONS = {
@@ -101,14 +100,14 @@ export const PROFILE_REASONS = {
       `Fargate profile ${quoted(name)} differs from the spec, and EKS cannot change these fields of a profile: ${fields.join('; ')}`,
     remedy: ({ isProvisioned = false }) =>
       isProvisioned
-        ? `Set spec.updateStrategy.type to Replace: then the controller creates a new profile, and deletes this one when the new one is ACTIVE. ${OR_REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller leaves the profile as it is`
-        : 'Change the spec to match the profile. Or, unless spec.deletionPolicy is Retain, delete this object and create it again: then the controller deletes the profile and creates a new one. Until then the controller leaves the profile as it is',
+        ? `Set spec.updateStrategy.type to Replace, and the controller creates a new profile before it deletes this one. ${OR_REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller does not change the profile`
+        : 'Change the spec to match the profile. Or, unless spec.deletionPolicy is Retain, recreate this object, and the controller deletes the profile and creates a new one. Until then the controller does not change the profile',
   }),
   Creating: defineReason<Named>({
     nature: 'wait',
     ...eks,
     poll: pollProgress,
-    describe: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}`,
+    describe: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}, which usually takes a few minutes`,
     late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
   }),
   Replacing: defineReason<Replaced>({
@@ -117,10 +116,10 @@ export const PROFILE_REASONS = {
     poll: pollProgress,
     announced: true,
     describe: ({ name, predecessor }) =>
-      `EKS is creating Fargate profile ${quoted(name)}, which replaces ${quoted(predecessor)}; pods still start on ${quoted(predecessor)}`,
+      `EKS is creating Fargate profile ${quoted(name)} to replace ${quoted(predecessor)}. Until it is ACTIVE, new pods start on ${quoted(predecessor)}`,
     late: late(
       ({ name, predecessor }) =>
-        `Pods still start on Fargate profile ${quoted(predecessor)}, because EKS has been creating ${quoted(name)}, which replaces it,`,
+        `New pods still start on Fargate profile ${quoted(predecessor)}, because EKS has been creating its successor ${quoted(name)}`,
     ),
   }),
   PredecessorKept: defineReason<Kept>({
@@ -128,9 +127,9 @@ export const PROFILE_REASONS = {
     ...eks,
     poll: (_waited, { remaining }) => remaining,
     announced: true,
-    describe: ({ name, predecessor, taker, until, drain }) =>
-      `Fargate profile ${quoted(name)} is ACTIVE and replaces ${quoted(predecessor)}, which the controller keeps until ${formatTimestamp(until)}. ` +
-      `A new pod that matches both starts on ${quoted(taker)}, the first name in alphabetical order. Then the controller ${describeRemoval(predecessor, name, drain)}`,
+    describe: (facts) =>
+      `Fargate profile ${quoted(facts.name)} is ACTIVE and replaces ${quoted(facts.predecessor)}, which the controller ${describeRemoval(facts)}. ` +
+      `Until then, a new pod that matches both starts on ${quoted(facts.taker)}, whose name sorts first`,
   }),
   Draining: defineReason<Drains>({
     nature: 'wait',
@@ -162,10 +161,10 @@ export const PROFILE_REASONS = {
     ...eks,
     poll: pollProgress,
     describe: ({ name, predecessor }) =>
-      `Fargate profile ${quoted(name)} is ACTIVE and has replaced ${quoted(predecessor)}, which the controller is removing`,
+      `Fargate profile ${quoted(name)} is ACTIVE and has replaced ${quoted(predecessor)}, which the controller is deleting`,
     late: late(
       ({ name, predecessor }) =>
-        `Fargate profile ${quoted(name)} is ACTIVE, and the controller has been removing ${quoted(predecessor)}, which it replaces,`,
+        `Fargate profile ${quoted(name)} is ACTIVE, and the controller has been deleting its predecessor ${quoted(predecessor)}`,
     ),
   }),
   DeletingProfile: defineReason<Succeeded>({
@@ -174,7 +173,7 @@ export const PROFILE_REASONS = {
     poll: pollProgress,
     describe: ({ name, successor }) =>
       `EKS is deleting Fargate profile ${quoted(name)}` +
-      (successor === undefined ? '' : `; then the controller ${describeSuccessor(name, successor)}`),
+      (successor === undefined ? '' : `. Then the controller ${describeSuccessor(name, successor)}`),
     late: late(({ name }) => `EKS has been deleting Fargate profile ${quoted(name)}`),
   }),
   WaitingForCreate: defineReason<Succeeded>({
@@ -183,8 +182,8 @@ export const PROFILE_REASONS = {
     poll: pollProgress,
     describe: ({ name, successor }) =>
       successor === undefined
-        ? `EKS is still creating Fargate profile ${quoted(name)} and cannot delete it yet; the controller deletes it afterwards`
-        : `EKS is still creating Fargate profile ${quoted(name)} from an older spec; then the controller deletes it and ${describeSuccessor(name, successor)}`,
+        ? `EKS cannot delete Fargate profile ${quoted(name)} while it is creating it. The controller deletes it afterwards`
+        : `EKS is still creating Fargate profile ${quoted(name)} from an older spec. Then the controller deletes it and ${describeSuccessor(name, successor)}`,
     late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
   }),
   CreateFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
@@ -193,14 +192,14 @@ export const PROFILE_REASONS = {
     poll: pollDoubling(10 * SECOND, 10 * MINUTE),
     describe: ({ name, issues }) => `EKS failed to create Fargate profile ${quoted(name)}. ${describeIssues(issues)}`,
     remedy: ({ issues }) =>
-      `${remedyForIssues(issues)}. The controller retries on its own: it deletes the failed profile and creates it again`,
+      `${remedyForIssues(issues)}. The controller keeps retrying: it deletes the failed profile and recreates it`,
   }),
   DeleteFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
     nature: 'retry',
     ...eks,
     poll: pollDoubling(10 * SECOND, 10 * MINUTE),
     describe: ({ name, issues }) => `EKS failed to delete Fargate profile ${quoted(name)}. ${describeIssues(issues)}`,
-    remedy: ({ issues }) => `${remedyForIssues(issues)}. The controller retries the deletion on its own`,
+    remedy: ({ issues }) => `${remedyForIssues(issues)}. The controller keeps retrying the deletion`,
   }),
   UnknownProfileStatus: defineReason<Named & { readonly status: string }>({
     nature: 'wait',

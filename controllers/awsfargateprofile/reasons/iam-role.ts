@@ -20,9 +20,9 @@ const ROLE_OF_CAPA =
   'This is the name of the role that Cluster API Provider AWS shares between all Fargate profiles of the account, so the controller uses a role of this name but does not create it';
 
 const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
-  notAllowed: `Correct the trust policy of the role: the principal must be the service ${FARGATE_PODS_PRINCIPAL}, and the action sts:AssumeRole`,
+  notAllowed: `Fix the trust policy of the role: the principal must be the service ${FARGATE_PODS_PRINCIPAL}, and the action sts:AssumeRole`,
   denied: 'Remove the statement that denies this from the trust policy of the role',
-  condition: 'Correct this condition in the trust policy of the role, so that it allows what EKS sends',
+  condition: 'Fix this condition in the trust policy of the role, so that it allows what EKS sends',
 };
 
 /** How a user lets EKS admit a role by an access entry, which may have a path. */
@@ -32,12 +32,9 @@ const CHANGE_MODE =
 type Named = { readonly name: string };
 
 const ENTRY_STATES = {
-  outdated:
-    'The access entry of the role in the EKS cluster still belongs to the deleted role, so new pods of this Fargate profile cannot join the cluster',
-  missing:
-    'The EKS cluster has no access entry of the role, so new pods of this Fargate profile cannot join the cluster',
-  unknown:
-    'The access entry of the role in the EKS cluster may still belong to the deleted role; then new pods of this Fargate profile cannot join the cluster',
+  outdated: 'Its access entry still belongs to the deleted role, so new pods cannot join the EKS cluster',
+  missing: 'The EKS cluster has no access entry for it, so new pods cannot join the cluster',
+  unknown: 'Its access entry may still belong to the deleted role; new pods then cannot join the EKS cluster',
 } as const;
 
 export const ROLE_REASONS = {
@@ -61,11 +58,11 @@ export const ROLE_REASONS = {
         : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.wanted}`,
     remedy: ({ other, isOfCapa = false, isProvisioned = false }) =>
       isProvisioned
-        ? `Create the role again with the ARN in status.podExecutionRoleARN, ${ROLE_CONTENTS}. If EKS still has the access entry of the deleted role, this condition tells afterwards how to renew the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
+        ? `Recreate the role with the ARN in status.podExecutionRoleARN, ${ROLE_CONTENTS}. If EKS still has the access entry of the deleted role, this condition then says how to recreate the entry. ${OR_REPLACE_OBJECT}. ${RETRIES}`
         : other === undefined
           ? isOfCapa
-            ? `Set spec.roleName to another name, or remove it: then the controller creates a role. Or create the role yourself, ${ROLE_CONTENTS}. ${RETRIES}`
-            : `Create the role ${ROLE_CONTENTS}. Or correct the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
+            ? `Set spec.roleName to another name, or remove it, and the controller creates a role. Or create the role yourself, ${ROLE_CONTENTS}. ${RETRIES}`
+            : `Create the role ${ROLE_CONTENTS}. Or fix the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
   }),
   /** `mistake` is undefined if only EKS rejects the role. `ours`: the controller manages the trust policy. */
@@ -79,8 +76,8 @@ export const ROLE_REASONS = {
     remedy: ({ mistake, ours }) => {
       if (mistake !== undefined) return `${TRUST_CORRECTIONS[mistake]}. ${RETRIES}`;
       return ours
-        ? `The trust policy in IAM already allows this, so do not change it. Probably another policy denies sts:AssumeRole for the role, such as a resource control policy of AWS Organizations: correct that policy, or ask AWS Support for the cause. ${RETRIES}`
-        : `The controller finds no mistake in the trust policy of the role. Look at conditions in it that only AWS can evaluate, for example on an organization, and at other policies that deny sts:AssumeRole for the role, such as a resource control policy of AWS Organizations. ${RETRIES}`;
+        ? `The trust policy in IAM already allows this, so do not change it. Probably another policy denies sts:AssumeRole for the role, such as a resource control policy of AWS Organizations: fix that policy, or ask AWS Support for the cause. ${RETRIES}`
+        : `The controller finds no mistake in the trust policy of the role. Check the conditions in it that only AWS can evaluate, for example on an organization, and other policies that deny sts:AssumeRole for the role, such as a resource control policy of AWS Organizations. ${RETRIES}`;
     },
   }),
   /** `settings` are fields below `spec`. */
@@ -104,9 +101,9 @@ export const ROLE_REASONS = {
     ...iam,
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ name, other }) =>
-      `this object needs IAM role ${quoted(name)}. ${other} still has this role, and is being deleted or gets another role. Another manager (with another --namespace or --watch-filter) reconciles that object, and may be deleting the role now`,
-    remedy: () =>
-      `The controller continues when that object no longer has the role. To continue at once, give this object another role with spec.roleName`,
+      `${other}, which another manager reconciles, is being deleted or gets another role, so that manager may be deleting IAM role ${quoted(name)}`,
+    remedy: ({ other }) =>
+      `The controller continues when ${other} no longer has the role. To continue at once, set another role in spec.roleName`,
   }),
   /** `refusal` is the error message of AWS about the access entry. */
   RoleRecreated: defineReason<
@@ -122,15 +119,15 @@ export const ROLE_REASONS = {
     ...iam,
     poll: pollForUserAction,
     describe: ({ name, id, entry, refusal }) =>
-      `IAM role ${quoted(name)} was deleted and created again, with the new ID ${id}. ${ENTRY_STATES[entry]}` +
+      `IAM role ${quoted(name)} was recreated with the ID ${id}. ${ENTRY_STATES[entry]}` +
       (refusal === undefined
         ? ''
-        : `. AWS refuses a request of the controller about the access entry. AWS says: ${refusal}`),
+        : `. AWS rejects a request of the controller about the access entry. AWS says: ${refusal}`),
     remedy: ({ arn, cluster, entry, refusal }) =>
-      `In EKS cluster ${quoted(cluster)}, ${entry === 'missing' ? `create the access entry of ${arn}` : `delete the access entry of ${arn} and create it again`} with type FARGATE_LINUX. If the controller may call eks:DescribeAccessEntry, it notices this within ten minutes. Otherwise remove the annotation ${RECORD_ANNOTATION} from this object afterwards: the controller writes it again` +
+      `In EKS cluster ${quoted(cluster)}, ${entry === 'missing' ? `create the access entry of ${arn}` : `recreate the access entry of ${arn}`} with type FARGATE_LINUX. The controller notices this within ten minutes if it may call eks:DescribeAccessEntry. Otherwise remove the annotation ${RECORD_ANNOTATION} afterwards, and the controller writes it again` +
       (refusal === undefined
         ? ''
-        : '. Or, if AWS denies the request, allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces the access entry of a role that it created'),
+        : '. Or, if AWS denies the request, allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry, and it replaces the access entry of a role that it created'),
   }),
   /** `detail` is the error of the AWS call that has failed, if one has. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
@@ -138,7 +135,7 @@ export const ROLE_REASONS = {
     ...iam,
     poll: pollDoubling(2 * SECOND, MINUTE),
     describe: ({ name, cluster, detail }) =>
-      `IAM role ${quoted(name)} was deleted, so the controller creates the role and its access entry in EKS cluster ${quoted(cluster)} again. Until then new pods of this Fargate profile cannot start` +
+      `IAM role ${quoted(name)} was deleted, so the controller recreates it and its access entry in EKS cluster ${quoted(cluster)}. Until then new pods cannot start` +
       (detail === undefined ? '' : `. The controller could not read the access entry: ${detail}`),
     remedy: ({ detail }) => (detail === undefined ? RETRIES : `${IF_UNREACHABLE}. ${RETRIES}`),
   }),
@@ -164,7 +161,6 @@ export const ROLE_REASONS = {
     poll: pollForUserAction,
     describe: ({ name, blockers }) =>
       `the controller cannot delete IAM role ${quoted(name)}, because it still has ${listed(blockers)}`,
-    remedy: ({ blockers }) =>
-      `Remove ${listed(blockers)} from the role. The controller then deletes the role on its own`,
+    remedy: ({ blockers }) => `Remove ${listed(blockers)} from the role. The controller then deletes the role`,
   }),
 } as const;

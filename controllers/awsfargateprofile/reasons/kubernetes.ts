@@ -22,30 +22,31 @@ export const CLUSTER_REASONS = {
     poll: pollRarely,
     describe: ({ cluster }) => `Cluster ${cluster} (spec.clusterName) does not exist`,
     remedy: () =>
-      `The controller continues on its own when the Cluster exists. If spec.clusterName is wrong, delete this object and create it with the right name`,
+      'Create the Cluster, and the controller continues. If spec.clusterName is wrong, delete this object and create it with the right name',
   }),
   /** `what` has kind and key. */
   ClusterDeleting: defineReason<{ readonly what: string }>({
     nature: 'wait',
     announced: true,
     poll: pollRarely,
-    describe: ({ what }) => `${what} is being deleted, so the controller creates no Fargate profile for it`,
+    describe: ({ what }) => `${what} is being deleted, so the controller does not create the Fargate profile`,
+    remedy: () =>
+      'If you recreate the cluster, apply this object again afterwards. Otherwise delete the object, also in Git',
   }),
   /** clusterctl may be moving the Cluster, so nothing is changed in AWS for the time that remains. */
   ClusterVanished: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
     poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
     describe: ({ cluster }) =>
-      `Cluster ${cluster} does not exist any more. Maybe clusterctl is moving it to another management cluster, so the controller changes nothing in AWS for 30 seconds`,
-    remedy: () =>
-      'No action is needed: after that the controller continues with the deletion of this object on its own',
+      `Cluster ${cluster} no longer exists. In case clusterctl is moving it, the controller changes nothing in AWS for 30 seconds`,
+    remedy: () => 'No action is needed: the controller then continues to delete this object',
   }),
   WaitingForEKSControlPlane: defineReason<Description>({
     nature: 'wait',
     ...eks,
     poll: pollRarely,
     describe: ({ detail }) => detail,
-    remedy: () => 'The controller waits and then continues on its own',
+    remedy: () => 'The controller waits and then continues',
   }),
   GuardRefused: defineReason<{
     readonly controlPlane: string;
@@ -56,8 +57,8 @@ export const CLUSTER_REASONS = {
     poll: pollEvery(10 * SECOND),
     describe: ({ controlPlane, reason: refusal }) =>
       `the controller cannot add its finalizer to AWSManagedControlPlane ${controlPlane}: ${refusal}`,
-    remedy: ({ remedy = 'Correct the problem that the API server names' }) =>
-      `${remedy}. The finalizer keeps the control plane until its Fargate profiles are deleted; without it the controller creates no profile. ${RETRIES}`,
+    remedy: ({ remedy = 'Fix the problem that the API server reports' }) =>
+      `${remedy}. Without the finalizer the controller creates no Fargate profile. ${RETRIES}`,
   }),
   ControlPlaneUnsupported: defineReason<{ readonly cluster: string; readonly kind: string }>({
     nature: 'human',
@@ -65,7 +66,7 @@ export const CLUSTER_REASONS = {
     describe: ({ cluster, kind }) =>
       `the control plane of Cluster ${cluster} is of kind ${kind}, but a Fargate profile needs an AWSManagedControlPlane`,
     remedy: () =>
-      'Delete this object, because spec.clusterName cannot be changed. Then create it for a Cluster whose spec.controlPlaneRef names an AWSManagedControlPlane. Until then the controller does nothing for this object',
+      'Delete this object, because spec.clusterName cannot be changed, and create it for a Cluster whose spec.controlPlaneRef names an AWSManagedControlPlane. Until then the controller does nothing for this object',
   }),
   ControlPlaneElsewhere: defineReason<{
     readonly cluster: string;
@@ -81,17 +82,19 @@ export const CLUSTER_REASONS = {
   }),
 } as const;
 
+const START_OVER = `To leave the recorded profile in AWS and continue with the new value, remove the annotation ${RECORD_ANNOTATION} from this object`;
+
 export const TARGET_REASONS = {
   /** `provisionedIn`: account, region and EKS cluster, as text. */
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
     nature: 'human',
     poll: pollRarely,
     describe: () =>
-      'the spec has neither clusterName nor eksCluster. Probably the API server dropped eksCluster at a time when the CRD of another provider was installed',
+      'the spec has neither clusterName nor eksCluster. The API server probably dropped eksCluster while the CRD of another provider was installed',
     remedy: ({ provisionedIn }) =>
       provisionedIn === undefined
         ? `Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster. ${CONTINUES}`
-        : `Set name and region in spec.eksCluster again, and identityRef if it was set. This object records ${provisionedIn} (account/region/name) as the place of its Fargate profile. ${CONTINUES}`,
+        : `Set name and region in spec.eksCluster again, and identityRef if it was set: the Fargate profile is recorded in ${provisionedIn} (account/region/name). ${CONTINUES}`,
   }),
   UseClusterName: defineReason<{
     readonly eksCluster: string;
@@ -101,9 +104,9 @@ export const TARGET_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: ({ eksCluster, controlPlane }) =>
-      `EKS cluster ${quoted(eksCluster)} in spec.eksCluster is that of AWSManagedControlPlane ${controlPlane}, so Cluster API manages it`,
+      `Cluster API manages EKS cluster ${quoted(eksCluster)} (AWSManagedControlPlane ${controlPlane}), so the controller creates nothing in AWS for this object`,
     remedy: ({ cluster }) =>
-      `The controller creates nothing in AWS for this object. Delete this object, and create it with ${cluster === undefined ? 'spec.clusterName' : `spec.clusterName ${quoted(cluster)}`} instead of spec.eksCluster`,
+      `Delete this object, and create it with ${cluster === undefined ? 'spec.clusterName' : `spec.clusterName ${quoted(cluster)}`} instead of spec.eksCluster`,
   }),
   RegionUnknown: defineReason<{ readonly cluster: string }>({
     nature: 'human',
@@ -111,7 +114,7 @@ export const TARGET_REASONS = {
     describe: ({ cluster }) =>
       `spec.eksCluster has no region for EKS cluster ${quoted(cluster)}, and the controller does not know its own AWS region, which is the default`,
     remedy: () =>
-      `If the EKS cluster is in the region of the manager, set AWS_REGION of the manager to this region: the controller then continues on its own. Otherwise delete this object and create it with spec.eksCluster.region, because this field cannot be changed`,
+      'If the EKS cluster is in the region of the manager, set AWS_REGION of the manager to this region, and the controller continues. Otherwise delete this object and create it with spec.eksCluster.region, because this field cannot be changed',
   }),
   TargetChanged: defineReason<{
     readonly field: string;
@@ -123,11 +126,11 @@ export const TARGET_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: ({ field, recorded, found, isOfObject }) =>
-      `${field} of ${isOfObject ? 'this object' : 'the control plane'} is now ${quoted(found)}, but this object records ${quoted(recorded)} for its Fargate profile. The controller changes nothing in AWS`,
+      `${field} of ${isOfObject ? 'this object' : 'the control plane'} is now ${quoted(found)}, but the Fargate profile is recorded in ${quoted(recorded)}, so the controller changes nothing in AWS`,
     remedy: ({ field, recorded, isOfObject }) =>
       isOfObject
-        ? `${REPLACE_OBJECT}: unless spec.deletionPolicy is Retain, the controller then deletes the profile of this object where it was created. Or, to leave the profile as it is, remove the annotation ${RECORD_ANNOTATION} from this object. ${CONTINUES}`
-        : `Set ${field} of the control plane back to ${quoted(recorded)}. Or delete this object: unless spec.deletionPolicy is Retain, the controller then deletes the profile where it was created. Or, to leave the profile as it is, remove the annotation ${RECORD_ANNOTATION} from this object. ${CONTINUES}`,
+        ? `${REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the recorded profile. ${START_OVER}`
+        : `Set ${field} of the control plane back to ${quoted(recorded)}, and the controller continues. Or delete this object, which deletes the recorded profile unless spec.deletionPolicy is Retain. ${START_OVER}`,
   }),
   /** `missing` is a clause. `role` is the role that the controller may have created. */
   TargetUnknown: defineReason<{
@@ -142,16 +145,16 @@ export const TARGET_REASONS = {
     poll: pollRarely,
     describe: ({ missing, provisionedIn, profile }) =>
       provisionedIn === undefined
-        ? `this object is being deleted, but the controller does not know in which AWS account and region its Fargate profile ${quoted(profile)} is: the annotation ${RECORD_ANNOTATION} does not name them, and ${missing}`
-        : `this object is being deleted, and records ${provisionedIn} (account/region/EKS cluster) as the place of its Fargate profile ${quoted(profile)}. The controller does not know with which AWS credentials to delete the profile, because ${missing}`,
+        ? `the deletion of this object waits: the controller does not know the AWS account and region of Fargate profile ${quoted(profile)}, because the annotation ${RECORD_ANNOTATION} does not name them, and ${missing}`
+        : `the deletion of this object waits: the controller does not know which AWS credentials to use for Fargate profile ${quoted(profile)} in ${provisionedIn} (account/region/EKS cluster), because ${missing}`,
     remedy: ({ remedy, profile, role, abandonment }) => {
       const ownRole = role === undefined ? '' : `, and IAM role ${quoted(role)} if the controller created it,`;
       return [
         remedy,
         CONTINUES,
         abandonment === 'retain'
-          ? `Or delete Fargate profile ${quoted(profile)} in AWS${ownRole} and set spec.deletionPolicy to Retain: then the deletion of this object ends, and the controller changes nothing in AWS`
-          : describeAbandonment(abandonment, `, if AWS has Fargate profile ${quoted(profile)} no longer,`),
+          ? `Or delete Fargate profile ${quoted(profile)} in AWS${ownRole} and set spec.deletionPolicy to Retain; the deletion of this object then ends, and the controller changes nothing in AWS`
+          : describeAbandonment(abandonment, `, if Fargate profile ${quoted(profile)} no longer exists,`),
       ].join('. ');
     },
   }),
@@ -167,8 +170,8 @@ export const API_SERVER_REASONS = {
       `the controller cannot read ${isInvalid ? kind : `${kind} objects:`} ${reason}`,
     remedy: ({ isInvalid = false }) =>
       isInvalid
-        ? `Correct each field that this message names. ${RETRIES}`
-        : `If this lasts for more than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. ${RETRIES}`,
+        ? `Fix each field that this message names. ${RETRIES}`
+        : `If this lasts longer than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. ${RETRIES}`,
   }),
   APIServerRefused: defineReason<ApiRejection>({
     nature: 'retry',
@@ -192,13 +195,13 @@ export const FOREIGN_CRD_REASONS = {
     nature: 'human',
     poll: pollEvery(15 * SECOND),
     describe: ({ provider, missing, keeper }) =>
-      `the CRD ${PLURAL}.${GROUP} ${provider === undefined ? '' : `comes from provider ${provider} and `}lacks ${enumerated(missing)}. The controller cannot read this object completely, so the controller changes nothing in AWS${keeper?.kind === 'stopped' ? `. ${keeper.problem}` : ''}`,
+      `the CRD ${PLURAL}.${GROUP} ${provider === undefined ? '' : `comes from provider ${provider} and `}lacks ${enumerated(missing)}. The controller cannot read the whole object, so it changes nothing in AWS${keeper?.kind === 'stopped' ? `. ${keeper.problem}` : ''}`,
     remedy: ({ keeper }) => {
       switch (keeper?.kind) {
         case undefined:
           return `${FOREIGN_SCHEMA_REMEDY}. ${CONTINUES}`;
         case 'restoring':
-          return `The manager applies its CRD again on its own (--manage-crd), when it has seen that Cluster API Provider AWS does not serve AWSFargateProfiles. ${CONTINUES}`;
+          return `The manager applies its CRD again (--manage-crd) once it has seen that Cluster API Provider AWS does not serve AWSFargateProfiles. ${CONTINUES}`;
         case 'stopped':
           return `${keeper.remedy}. ${CONTINUES}`;
       }
@@ -209,9 +212,9 @@ export const FOREIGN_CRD_REASONS = {
     keepsReady: true,
     poll: pollEvery(15 * SECOND),
     describe: ({ webhook }) =>
-      `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on, and its controller reconciles this object. This controller changes nothing in AWS, and leaves the CRD and the webhooks of Cluster API Provider AWS as they are`,
+      `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on, and its controller reconciles this object. This controller changes nothing in AWS, and does not change the CRD or the webhooks`,
     remedy: () =>
-      `Turn off the feature gate EKSFargate of Cluster API Provider AWS (EXP_EKS_FARGATE=false): then this controller takes the object over on its own. To stay with Cluster API Provider AWS instead, remove cluster-api-provider-aws-fargate`,
+      'Turn off the feature gate (EXP_EKS_FARGATE=false), and this controller takes over. Or remove cluster-api-provider-aws-fargate to stay with Cluster API Provider AWS',
   }),
 } as const;
 
@@ -220,14 +223,13 @@ export const SPEC_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: ({ detail }) => detail,
-    remedy: () => `Correct this field. ${CONTINUES}`,
+    remedy: () => `Fix this field. ${CONTINUES}`,
   }),
   TagsInvalid: defineReason<Description>({
     nature: 'human',
     poll: pollRarely,
     describe: ({ detail }) => `AWS does not accept the tags for this object: ${detail}`,
-    remedy: () =>
-      `Correct the tags that this message names, in spec.additionalTags of this object or of its control plane. ${CONTINUES}`,
+    remedy: () => `Fix these tags in spec.additionalTags of this object or of its control plane. ${CONTINUES}`,
   }),
   NoPrivateSubnets: defineReason<{ readonly controlPlane: string }>({
     nature: 'human',
@@ -245,9 +247,9 @@ export const MOVE_AND_DELETION_REASONS = {
     nature: 'human',
     poll: pollRarely,
     describe: ({ cluster }) =>
-      `the annotation ${DELETE_FOR_MOVE_ANNOTATION} says that clusterctl is about to delete this object here, because it has moved the object. But ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}, so clusterctl is probably not moving it. The controller does nothing for this object`,
+      `an interrupted clusterctl move probably left the annotation ${DELETE_FOR_MOVE_ANNOTATION} on this object, because ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}. The controller does nothing while the annotation is set`,
     remedy: () =>
-      `If the object exists in another management cluster, remove the finalizers of this object here and delete it here: then nothing changes in AWS. Otherwise remove the annotation: then the controller continues`,
+      'If this object now exists in another management cluster, remove its finalizers here and delete it here, which changes nothing in AWS. Otherwise remove the annotation, and the controller continues',
   }),
   /** `problem` completes the sentence "the annotation …". */
   RecordUnreadable: defineReason<{ readonly problem: string }>({
@@ -255,20 +257,20 @@ export const MOVE_AND_DELETION_REASONS = {
     keepsReady: true,
     poll: pollRarely,
     describe: ({ problem }) =>
-      `the annotation ${RECORD_ANNOTATION}, in which the controller notes what this object has in AWS, ${problem}. The controller changes nothing in AWS for this object`,
+      `the annotation ${RECORD_ANNOTATION} ${problem}, so the controller changes nothing in AWS for this object`,
     remedy: () =>
-      `If a newer version of the controller has written the annotation, run that version. Otherwise remove the annotation: then the controller looks for what this object has in AWS, and writes the annotation again`,
+      'If a newer version of the controller wrote it, run that version. Otherwise remove the annotation, and the controller looks for the profile and role in AWS and writes the annotation again',
   }),
   ClusterDeletionProtected: defineReason<{ readonly cluster: string; readonly region: string }>({
     nature: 'human',
     // The polls are frequent, so that the deletion of the EKS cluster continues soon after the user has acted.
     poll: pollDoubling(15 * SECOND, 2 * MINUTE),
     describe: ({ cluster }) =>
-      `EKS cluster ${quoted(cluster)} is to be deleted, but EKS refuses that while the deletion protection of the cluster is on. The deletion of its Fargate profiles would only stop their pods, so the controller deletes nothing of this object in AWS`,
+      `EKS refuses to delete EKS cluster ${quoted(cluster)} while its deletion protection is on. Deleting its Fargate profiles would only stop their pods, so the controller deletes nothing in AWS for this object`,
     remedy: ({ cluster, region }) =>
       [
-        `If you want to delete the EKS cluster, run: aws eks update-cluster-config --name ${cluster} --region ${region} --no-deletion-protection. ${CONTINUES}`,
-        describeAbandonment('removeFinalizer', ', if you want to keep the EKS cluster,'),
+        `To delete the EKS cluster, run: aws eks update-cluster-config --name ${cluster} --region ${region} --no-deletion-protection. ${CONTINUES}`,
+        describeAbandonment('removeFinalizer', ', to keep the EKS cluster,'),
       ].join('. '),
   }),
   RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
@@ -276,8 +278,8 @@ export const MOVE_AND_DELETION_REASONS = {
     // The polls are frequent, so that the deletion of the EKS cluster continues soon after the user has acted.
     poll: pollDoubling(15 * SECOND, 2 * MINUTE),
     describe: ({ name, cluster }) =>
-      `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}: EKS deletes no cluster that has Fargate profiles, and the controller keeps this profile because spec.deletionPolicy is Retain`,
+      `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}, because EKS does not delete a cluster that has Fargate profiles, and spec.deletionPolicy is Retain`,
     remedy: () =>
-      `If you no longer need the profile and its role, set spec.deletionPolicy of this object to Delete: then the controller deletes both. If you want to keep the role, delete only the profile yourself in AWS. Or, if this object must go at once, delete it, remove ${FINALIZER} from its metadata.finalizers, and delete the profile yourself in AWS. The deletion of the cluster waits until the profile is gone`,
+      `Set spec.deletionPolicy to Delete, and the controller deletes the profile and its role. Or, to keep the role, delete only the profile in AWS. To remove this object at once, delete it, remove ${FINALIZER} from its metadata.finalizers, and delete the profile in AWS. The deletion of the cluster waits until the profile is deleted`,
   }),
 } as const;

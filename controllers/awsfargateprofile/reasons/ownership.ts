@@ -36,7 +36,7 @@ export const OWNERSHIP_REASONS = {
     poll: pollForUserAction,
     endedBySibling: 'gone',
     describe: ({ name, whose, obstacles }) =>
-      `Fargate profile ${quoted(name)} belongs to ${whose}. This controller does not change or delete it` +
+      `Fargate profile ${quoted(name)} belongs to ${whose}, so this controller does not change or delete it` +
       (obstacles === undefined
         ? ''
         : `, and does not adopt it because it differs from the spec: ${obstacles.join('; ')}`),
@@ -45,10 +45,10 @@ export const OWNERSHIP_REASONS = {
       if (obstacles !== undefined)
         return isProvisioned
           ? evade
-          : `${evade}. Or change the spec to match the profile: then this controller adopts the profile`;
+          : `${evade}. Or change the spec to match the profile, and this controller adopts it`;
       return adoption === undefined
-        ? `${evade}. Or wait: as soon as the existing profile no longer exists, this controller creates its own profile with this name`
-        : `${evade}. Or set spec.adoptionPolicy to ${adoption}: then this controller adopts the profile`;
+        ? `${evade}. When the existing profile is deleted, this controller creates its own profile with this name`
+        : `${evade}. Or set spec.adoptionPolicy to ${adoption}, and this controller adopts the profile`;
     },
   }),
   /** The trust policy lets Fargate use the role for profiles of the EKS cluster. */
@@ -57,11 +57,11 @@ export const OWNERSHIP_REASONS = {
     ...iam,
     poll: pollForUserAction,
     describe: ({ name, whose }) =>
-      `IAM role ${quoted(name)} belongs to ${whose}. This controller does not change or delete it`,
+      `IAM role ${quoted(name)} belongs to ${whose}, so this controller does not change or delete it`,
     remedy: ({ isTrusted, isProvisioned = false }) => {
       const use = isTrusted ? 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. ' : '';
       const evade = `${use}To let the controller create a role with another name, set spec.roleName`;
-      return `${isProvisioned ? REPLACE_OBJECT : evade}. Or wait: as soon as the existing role no longer exists, the controller creates its own role with this name`;
+      return `${isProvisioned ? REPLACE_OBJECT : evade}. When the existing role is deleted, the controller creates its own role with this name`;
     },
   }),
   /** Another record of this object has made the profile; `id` is the unique id at the end of its ARN. */
@@ -77,14 +77,14 @@ export const OWNERSHIP_REASONS = {
     keepsReady: true,
     poll: pollForUserAction,
     describe: ({ name, id }) =>
-      `Fargate profile ${quoted(name)} (${id}) has the owner tag of this object, but it was made by a record that this object does not have: another management cluster or a restored backup. The controller creates and deletes nothing in AWS for this object`,
+      `Fargate profile ${quoted(name)} (${id}) has the owner tag of this object, but is not in its record: another management cluster created the profile, or this object was restored from a backup. The controller creates and deletes nothing in AWS for this object`,
     remedy: ({ id, isDeleting, abandonment }) => {
-      const takeOver = `If the profile belongs to this object here, annotate the object with ${TAKE_OVER_ANNOTATION}=${id}. ${CONTINUES}`;
+      const takeOver = `To manage the profile here, annotate this object with ${TAKE_OVER_ANNOTATION}=${id}, and the controller continues`;
       if (abandonment === 'removeFinalizer')
-        return `${takeOver}. ${describeAbandonment(abandonment, ', if another management cluster looks after it,')}`;
+        return `${takeOver}. ${describeAbandonment(abandonment, ', if another management cluster manages it,')}`;
       return isDeleting
-        ? `${takeOver}. Or, if another management cluster looks after it, set spec.deletionPolicy of this object to Retain: then the deletion ends here, and nothing changes in AWS`
-        : `${takeOver}. Or, if another management cluster looks after it, set spec.deletionPolicy of this object to Retain and delete the object here: then nothing changes in AWS`;
+        ? `${takeOver}. If another management cluster manages it, set spec.deletionPolicy to Retain; the deletion of this object then ends, and nothing changes in AWS`
+        : `${takeOver}. If another management cluster manages it, set spec.deletionPolicy to Retain and delete this object, which changes nothing in AWS`;
     },
   }),
   OwnershipTagMissing: defineReason<{
@@ -105,7 +105,7 @@ export const OWNERSHIP_REASONS = {
           (abandonment === undefined ? '' : ', or delete it in AWS'),
         CONTINUES,
         abandonment === undefined
-          ? `If the ${resource} belongs to another owner, do not tag it: the controller then changes nothing in AWS for this object`
+          ? 'If it belongs to another owner, do not tag it; the controller then changes nothing in AWS for this object'
           : describeAbandonment(abandonment, `, if the ${resource} belongs to another owner,`),
       ].join('. '),
   }),

@@ -1,11 +1,11 @@
 import type { Denial, PolicyKind } from '../../../pkg/cloud/index.ts';
 import { FINALIZER } from '../../../api/v1beta2/index.ts';
 
-export const RETRIES = 'The controller retries on its own';
-export const CONTINUES = 'The controller then continues on its own';
+export const RETRIES = 'The controller keeps retrying';
+export const CONTINUES = 'The controller then continues';
 
 export const IF_UNREACHABLE =
-  'If this lasts for more than ten minutes, look at the network between the manager and AWS: proxy, firewall, VPC endpoint';
+  'If this lasts longer than ten minutes, check the network between the manager and AWS: proxy, firewall, VPC endpoint';
 
 export const quoted = (text: string): string => `"${text}"`;
 export const listed = (texts: readonly string[]): string => texts.join(', ');
@@ -38,9 +38,9 @@ export type SubnetSource = 'spec' | 'controlPlane' | 'eks';
 export function describeSubnetCorrection(source: SubnetSource): string {
   switch (source) {
     case 'spec':
-      return 'Correct spec.subnetIDs, or the AWS resource that it names';
+      return 'Fix spec.subnetIDs, or the AWS resource that it names';
     case 'controlPlane':
-      return 'Correct spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs';
+      return 'Fix spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs';
     case 'eks':
       return 'Name private subnets in spec.subnetIDs';
   }
@@ -80,12 +80,12 @@ export function remedyForDenial({ denial, called, region, account, isProvisioned
   const { action, policy } = denial;
   if (action === undefined && policy === undefined && called.startsWith('eks:')) {
     const whose = account === undefined ? 'the account' : `account ${account}`;
-    return `AWS names no denied action. Look whether AWS offers EKS Fargate in region ${quoted(region)}, and whether ${whose} may use it; AWS Support can tell. If both is so, allow ${called} ${OWN_CREDENTIALS}`;
+    return `AWS names no denied action. Check that AWS offers EKS Fargate in region ${quoted(region)} and that ${whose} may use it, for example with AWS Support. If so, allow ${called} ${OWN_CREDENTIALS}`;
   }
   const remedy = remedyForPolicy(action ?? called, policy);
   // The API server refuses a change of these fields once the object is provisioned.
   return action === 'iam:CreateRole' && !isProvisioned
-    ? `${remedy}. Or, if the policy demands a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role`
+    ? `${remedy}. Or, if the policy requires a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role`
     : remedy;
 }
 
@@ -102,7 +102,7 @@ export function describeAbandonment(abandonment: Abandonment, condition = ''): s
     abandonment === 'retain'
       ? 'set spec.deletionPolicy to Retain'
       : `remove ${FINALIZER} from metadata.finalizers of this object`;
-  return `Or${condition} ${action}: then the deletion of this object ends, and its profile and role stay in AWS`;
+  return `Or${condition} ${action}; the deletion of this object then ends, and its profile and role stay in AWS`;
 }
 
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };

@@ -57,7 +57,7 @@ describe('conditionsAfter', () => {
     newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' }),
     newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'], isProvisioned: false }),
     newReason('IdentityLoop', { detail: 'a loop' }),
-    newReason('RecordUnreadable', { problem: 'is no JSON object' }),
+    newReason('RecordUnreadable', { problem: 'is not a JSON object' }),
     newReason('ManagedElsewhere', { name: PROFILE, id: 'x', isDeleting: false }),
     newReason('RegionInvalid', { region: 'us_east_1' }),
   ];

@@ -79,7 +79,7 @@ const did = (mutation: Mutation, outcome: MutationOutcome = DONE): readonly stri
   told({ steps: [{ mutation, outcome }] });
 
 const INITIATED = `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}`;
-const AGAIN = 'The controller then creates it again.';
+const AGAIN = 'The controller then recreates it.';
 const TAGS = `Normal UpdatedEKSFargateProfileTags: Updated the tags of EKS fargate profile ${PROFILE}`;
 const BOUNDARY = `Normal UpdatedIAMRole: Updated the permissions boundary of fargate IAM role "${ROLE}"`;
 
@@ -123,7 +123,7 @@ describe('the events of a failed mutation', () => {
   const failure = aFailure({ code: 'InvalidParameterException', statusCode: 400, message: 'no' });
   const detail = 'no (EKS CreateFargateProfile: InvalidParameterException)';
   const [LATER, ON] = [
-    'The conditions of this object tell what happens next.',
+    'The conditions of this object say what happens next.',
     'The controller continues without this change.',
   ];
   const deletion: Mutation = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' };

@@ -1,6 +1,6 @@
 import { formatTimestamp } from 'controller-runtime/env';
 import { toPrintableLine } from 'controller-runtime/text';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import { type ConditionType, conditionOf } from './condition-list.ts';
 import type { Drained } from '../model/drained.ts';
@@ -79,14 +79,13 @@ export const RESUMED_DELETION: EventSpec = {
   type: 'Normal',
   reason: 'ResumedDeletion',
   message:
-    'The deletion of this AWSFargateProfile had begun before clusterctl moved the object to this management cluster, so the controller deletes it again',
+    'This AWSFargateProfile was being deleted when clusterctl moved it or a backup was taken, so the controller continues the deletion',
 };
 
 export const IGNORED_DELETION: EventSpec = {
   type: 'Warning',
   reason: 'IgnoredDeletion',
-  message:
-    'The record annotation says that the deletion of this AWSFargateProfile had begun, but AWS or the status of the object shows that the annotation is an old copy. The controller does not delete the object',
+  message: `The annotation ${RECORD_ANNOTATION} says that this AWSFargateProfile was being deleted, but AWS or the status shows that the annotation is an old copy, so the controller does not delete the object. To delete it, run kubectl delete`,
 };
 
 function describeRetained(object: AWSFargateProfile): string {
@@ -188,9 +187,9 @@ function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[]
 
 const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
   unwanted: '',
-  failed: ', because EKS reports it as failed. The controller then creates it again.',
+  failed: ', because EKS reports it as failed. The controller then recreates it.',
   replaced: ', because another profile of this object has replaced it',
-  different: ', because it differs from the spec. The controller then creates it again.',
+  different: ', because it differs from the spec. The controller then recreates it.',
 };
 
 const updateTags = (name: string): string => `update the tags of EKS fargate profile ${name}`;
@@ -224,7 +223,7 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
   const outlook =
     isAccessEntryMutation(mutation) && isRefused(failure)
       ? 'The controller continues without this change.'
-      : 'The conditions of this object tell what happens next.';
+      : 'The conditions of this object say what happens next.';
   return [warning(reason, `Failed to ${doing(subject)}${said}. ${outlook}`)];
 }
 
@@ -236,7 +235,7 @@ function eventsOfUnreadableEntries(pass: CompletedReconcile): readonly EventSpec
       ? [
           warning(
             'FailedDescribeAccessEntry',
-            `Failed to read the access entry of ${principal}. AWS says: ${refusal}. If new pods can join the EKS cluster, no action is needed. If not, the entry probably belongs to a deleted role with this name: then delete the entry and create it again with type FARGATE_LINUX. Or, if AWS denies the request, allow the controller eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry: then it replaces an outdated entry on its own.`,
+            `Failed to read the access entry of ${principal}. AWS says: ${refusal}. If new pods can join the EKS cluster, no action is needed. If not, the entry probably belongs to a deleted role with this name: recreate it with type FARGATE_LINUX. Or, if AWS denies the request, allow the controller eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry, and it replaces an outdated entry.`,
           ),
         ]
       : [],
@@ -250,7 +249,7 @@ function eventOfUnreadableProtection({ facts }: CompletedReconcile): readonly Ev
   return [
     warning(
       'FailedDescribeCluster',
-      `Failed to read whether the deletion protection of EKS cluster "${eksCluster}" is on. AWS says: ${protection.refusal}. The controller continues with the deletion. If the protection is on, EKS refuses to delete the cluster afterwards. Allow the controller eks:DescribeCluster: then it deletes nothing while the protection is on.`,
+      `Failed to read whether the deletion protection of EKS cluster "${eksCluster}" is on. AWS says: ${protection.refusal}. The controller continues with the deletion, but EKS refuses to delete the cluster if the protection is on. Allow the controller eks:DescribeCluster, and it deletes nothing while the protection is on.`,
     ),
   ];
 }

@@ -14,10 +14,12 @@ export const REASON_EXAMPLES: ReportedFacts = {
   APIServerRefused: {
     message:
       'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io default/web: Internal error occurred: failed calling webhook "…": …',
-    remedy: 'Restore the service of the webhook "…", or remove the webhook from its webhook configuration',
+    remedy: 'Fix the webhook "…", or remove it from its webhook configuration',
   },
   ClusterDeleting: { what: 'Cluster default/my-cluster' },
-  WaitingForEKSControlPlane: { detail: 'AWSManagedControlPlane default/my-control-plane is not ready yet' },
+  WaitingForEKSControlPlane: {
+    detail: 'AWSManagedControlPlane default/my-control-plane is not ready yet. If this lasts, look at its conditions',
+  },
   GuardRefused: {
     controlPlane: 'default/my-control-plane',
     reason:
@@ -25,7 +27,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
   },
   ClusterVanished: { cluster: 'default/my-cluster', remaining: 30_000 },
   MoveAbandoned: { cluster: 'default/my-cluster' },
-  RecordUnreadable: { problem: 'is no JSON object' },
+  RecordUnreadable: { problem: 'is not a JSON object' },
   ClusterDeletionProtected: { cluster: 'default_my-control-plane', region: 'eu-west-1' },
   RetainBlocksClusterDeletion: { name: 'default_web', cluster: 'default_my-control-plane' },
   ForeignSchema: { provider: 'infrastructure-aws', missing: ['spec.deletionPolicy', 'spec.roleARN', 'status.account'] },
@@ -122,8 +124,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
     about: 'IAMFargateRolesReady',
   },
   AWSUnavailable: {
-    detail:
-      'AWS gives no usable answer to a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
+    detail: 'AWS does not answer a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
   },
   AWSError: {
     detail: 'The specified resource does not exist. (EKS TagResource: NotFoundException)',

@@ -19,7 +19,7 @@ const MAX_CACHE_LAG: Ms = 5 * 60_000;
 
 /** Without the closing full stop. */
 export const FOREIGN_SCHEMA_REMEDY =
-  'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository at the version of the manager). Then apply once more the manifest of each AWSFargateProfile that you want to keep, because the other CRD drops fields from these objects';
+  'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository at the version of the manager). Then reapply the manifest of each AWSFargateProfile that you want to keep, because the other CRD drops fields of these objects';
 
 /**
  * The state of the CRD keeper (controllers/crdkeeper), which restores the CRD of this provider and removes webhooks of

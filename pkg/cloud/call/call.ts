@@ -66,7 +66,7 @@ const ResponseMetadata = t.partial({ $metadata: t.partial({ httpStatusCode: t.nu
  * has stopped the call, and otherwise `NotPrepared`. If it was sent without an answer, AWS may have changed something:
  * `NoAnswer`.
  *
- * A panic (a bug such as a TypeError) before the request is sent is thrown: a failure would be retried for ever without
+ * A panic (a bug such as a TypeError) before the request is sent is thrown: a failure would be retried forever without
  * a stack trace in the log.
  */
 export function newCallFactory(env: CallEnv, service: AwsService, context: CallContext): CallFactory {

@@ -9,7 +9,7 @@ export interface DispatchOptions extends Required<SendOptions> {
 }
 
 /**
- * Not arguments of the SDK call, because the SDK would then build its chain of middleware anew for each call, which
+ * Not arguments of the SDK call, because the SDK would then rebuild its chain of middleware for each call, which
  * takes a tenth of the processor time of a call.
  */
 const dispatchOptions = new AsyncLocalStorage<DispatchOptions>();

@@ -55,7 +55,7 @@ describe('TypedStore', () => {
     expect(decodedVersions).to.deep.equal(['a@1', 'b@2']);
   });
 
-  it('decodes a new version anew, and only that', () => {
+  it('decodes a new version again, and only that', () => {
     const { store, view, decodedVersions } = newTypedStore();
     store.replaceAll([sized('a', '1', 1), sized('b', '2')], '2');
     view.list();

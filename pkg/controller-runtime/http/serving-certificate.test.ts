@@ -86,7 +86,7 @@ describe('ServingCertificate', () => {
   it('keeps the former certificate while a new one is without its key or cannot be read', async () => {
     write(newPair('first', 1));
     const { clock, subject, stop, logger } = await serve();
-    const said = 'Failed to read the new certificate, the former one stays in use';
+    const said = 'Failed to read the new certificate, keeping the previous one';
     const second = newPair('second', 2);
     write({ cert: second.cert });
     await pass(clock, CHECK);

@@ -72,7 +72,7 @@ export class ServingCertificate implements TlsSource {
         const problem = errorMessage(error);
         // The same problem is logged once, not every ten seconds.
         if (problem !== this.problem && !isAborted(signal))
-          logger.error('Failed to read the new certificate, the former one stays in use', error, { file: files.cert });
+          logger.error('Failed to read the new certificate, keeping the previous one', error, { file: files.cert });
         this.problem = problem;
       }
     }

@@ -107,7 +107,7 @@ describe('capaf status', () => {
     const { stdout, code } = await status([], { env: { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' } });
     await applyKubeconfigSecret(world, 'prod');
     expect(stdout).to.match(/^ {2}EKSCluster default_prod-control-plane: not seen, .*ECONNREFUSED/m);
-    expect(stdout).to.match(/^ {4}FargateProfile \S*default_web: ACTIVE, as far as the object tells$/m);
+    expect(stdout).to.match(/^ {4}FargateProfile \S*default_web: ACTIVE, as far as the object shows$/m);
     expect(stdout).to.match(/^ {2}Pods on Fargate: not seen, .*Unauthorized/m);
     expect(code).to.equal(2);
   });

@@ -28,7 +28,7 @@ const MISCONFIGURED =
   'error:InvalidParameterException:Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal';
 
 /**
- * Carries out the remedy for the condition reason RoleRecreated: creates the access entry of the role anew, and
+ * Carries out the remedy for the condition reason RoleRecreated: recreates the access entry of the role, and
  * confirms this with an annotation on the AWSFargateProfile.
  */
 function renewAccessEntry(world: SimulatedWorld, role: string): void {

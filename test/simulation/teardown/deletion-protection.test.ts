@@ -7,12 +7,12 @@ import { SimulatedWorld } from '../world/simulated-world.ts';
 const NAMES = ['web', 'api'] as const;
 const REASON = 'ClusterDeletionProtected';
 const MESSAGE =
-  `EKS cluster "${EKS_CLUSTER}" is to be deleted, but EKS refuses that while the deletion protection of the cluster is on. ` +
-  'The deletion of its Fargate profiles would only stop their pods, so the controller deletes nothing of this object in AWS. ' +
-  `If you want to delete the EKS cluster, run: aws eks update-cluster-config --name ${EKS_CLUSTER} --region us-east-1 --no-deletion-protection. ` +
-  'The controller then continues on its own. ' +
-  `Or, if you want to keep the EKS cluster, remove ${FINALIZER} from metadata.finalizers of this object: ` +
-  'then the deletion of this object ends, and its profile and role stay in AWS.';
+  `EKS refuses to delete EKS cluster "${EKS_CLUSTER}" while its deletion protection is on. ` +
+  'Deleting its Fargate profiles would only stop their pods, so the controller deletes nothing in AWS for this object. ' +
+  `To delete the EKS cluster, run: aws eks update-cluster-config --name ${EKS_CLUSTER} --region us-east-1 --no-deletion-protection. ` +
+  'The controller then continues. ' +
+  `Or, to keep the EKS cluster, remove ${FINALIZER} from metadata.finalizers of this object; ` +
+  'the deletion of this object then ends, and its profile and role stay in AWS.';
 
 describe('the deletion of a cluster with deletion protection', () => {
   let world: SimulatedWorld;
@@ -96,7 +96,7 @@ describe('the deletion of a cluster with deletion protection', () => {
     expect(message)
       .to.match(/^Failed to read whether the deletion protection of EKS cluster "\S+" is on\. AWS says: .*AccessDenied/)
       .and.to.match(
-        /The controller continues with the deletion\. If the protection is on, EKS refuses to delete the cluster afterwards\. Allow the controller eks:DescribeCluster: then it deletes nothing while the protection is on\.$/,
+        /The controller continues with the deletion, but EKS refuses to delete the cluster if the protection is on\. Allow the controller eks:DescribeCluster, and it deletes nothing while the protection is on\.$/,
       );
     world.aws.admin.allow({ action: 'eks:DescribeCluster' });
     await finish();

@@ -33,7 +33,7 @@ describe('the deletion of an object', () => {
     patchControlPlane(world, { spec: { eksClusterName: 'latter' } });
     expect(await world.reason(WEB, 'TargetChanged', 'Stalled'))
       .to.contain('spec.eksClusterName of the control plane is now "latter"')
-      .and.to.contain(`this object records "${EKS_CLUSTER}" for its Fargate profile`);
+      .and.to.contain(`the Fargate profile is recorded in "${EKS_CLUSTER}"`);
     world.delete(WEB);
     await world.gone(WEB);
     const calls = world.aws.admin.calls().filter(({ identifiers }) => Object.values(identifiers).includes('latter'));

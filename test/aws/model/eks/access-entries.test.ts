@@ -59,7 +59,7 @@ describe('EKS access entries', () => {
     expect(canJoin()).to.equal(false);
   });
 
-  it('are made anew by EKS for the next profile after a client has deleted them', () => {
+  it('are recreated by EKS for the next profile after a client has deleted them', () => {
     begin('API');
     fixture.createActive('p');
     fixture.run('eks', 'DeleteAccessEntry', which);
@@ -68,7 +68,7 @@ describe('EKS access entries', () => {
     expect(canJoin()).to.equal(true);
   });
 
-  it('are not made anew where a test wants this', () => {
+  it('are not recreated where a test wants this', () => {
     begin('API', { eks: { accessEntryMadeAnew: false } });
     fixture.createActive('p');
     fixture.run('eks', 'DeleteAccessEntry', which);
