@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { FINALIZER, PLURAL, RECORD_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { EKS_CLUSTER, SECOND } from './world/cluster.ts';
 import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, RestoredWorld, THIRD, changesSince } from './world/restored-world.ts';
 
 describe('a record of an earlier moment', () => {
@@ -32,7 +32,7 @@ describe('a record of an earlier moment', () => {
     ['Replace', true],
     ['Replace', false],
   ] as const)
-    it(`from before a replacement makes no second profile under ${type}, ${hasStatus ? 'with' : 'without'} its status`, async () => {
+    it(`from before a replacement stops under ${type}, ${hasStatus ? 'with' : 'without'} its status, until Git applies the present spec`, async () => {
       const world = new RestoredWorld();
       world.start();
       world.applyWith('web', REPLACE);
@@ -40,15 +40,17 @@ describe('a record of an earlier moment', () => {
       const backup = world.backup();
       await world.replaced();
       await world.stopAll();
+      const { length } = world.mutations();
       world.restore(backup, { status: hasStatus, spec: { updateStrategy: { type } } });
       world.start();
-      await world.until('a word', () => world.condition('web')?.observedGeneration !== undefined, HOUR);
+      await world.shows('True/ManagedElsewhere', 'Stalled');
       await world.clock.advance(HOUR);
-      expect(world.names).to.have.length(1);
-      const id = world.aws.admin.profiles()[0]?.arn.split('/').at(-1);
-      if (world.shown('Stalled') === 'True/ManagedElsewhere')
-        world.change({ metadata: { annotations: { [TAKE_OVER_ANNOTATION]: id } } });
-      await world.clock.advance(MINUTE);
+      expect(world.mutations()).to.have.length(length);
+      world.change({ spec: { ...REPLACE, ...OTHER } });
+      await world.shows('True/Ready');
+      await world.clock.advance(HOUR);
+      expect(world.names).to.deep.equal([REPLACEMENT]);
+      expect(changesSince(world, length)).to.deep.equal([]);
       await world.deleteAndFinish('web');
     });
 
