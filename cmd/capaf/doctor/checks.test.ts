@@ -71,6 +71,7 @@ const quiet: AwsFacts = {
   assumed: new Map(),
   simulations: [{ principal: 'arn:aws:iam::111122223333:role/m', denials: seen([]) }],
   clusters: [],
+  quotas: new Map(),
   roles: seen([]),
 };
 type Facts = AwsFacts & { readonly orphans: Answer<readonly Orphan[]> };
