@@ -47,11 +47,17 @@ export async function runPlan(names: readonly string[], options: PlanOptions, io
       const key = { namespace: manifest.namespace ?? kube.namespace, name: manifest.name };
       return { manifest, key, live: planner.live(key) };
     });
-    if (options.delete !== true)
-      for (const { manifest, key, live } of ofFiles) planner.apply(await dryRun(client, manifest, live, key, signal));
+    const dryRuns = options.delete === true ? [] : ofFiles;
+    const answers = await Promise.allSettled(
+      dryRuns.map(({ manifest, key, live }) => dryRun(client, manifest, live, key, signal)),
+    );
+    for (const answer of answers) {
+      if (answer.status === 'rejected') throw answer.reason;
+      planner.apply(answer.value);
+    }
     const keys =
       filename.length === 0 ? await findObjects(names, options, kube, signal) : ofFiles.map(({ key }) => key);
-    if (options.delete === true) for (const key of keys) await planner.remove(key);
+    if (options.delete === true) await Promise.all(keys.map((key) => planner.remove(key)));
     const session = await attempt(() => aws.open(managerRegion ?? FALLBACK_REGION));
     if (E.isLeft(session))
       throw new Failure(`AWS does not accept the credentials, and without AWS there is no plan. ${session.left}`);
