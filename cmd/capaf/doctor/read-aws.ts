@@ -66,17 +66,19 @@ export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: bo
   const { account } = caller.right;
   const assumed = await assumeRoles(aws, region, facts);
   const simulations = await simulate(aws, region, facts, account);
-  const clusters = await Array.fromAsync(facts.clusters, async (cluster) => {
-    const own = cluster.region ?? aws.region;
-    const profiles = await attempt(async () => (await readEks(aws, cluster.name, own, cluster.account)).profiles);
-    const subnets = new Set(orNone(profiles).flatMap((each) => each.subnets));
-    return {
-      cluster,
-      region: own,
-      profiles,
-      free: await attempt(() => readFreeAddresses(aws, own ?? region, [...subnets])),
-    };
-  });
+  const clusters = await Promise.all(
+    facts.clusters.map(async (cluster) => {
+      const own = cluster.region ?? aws.region;
+      const profiles = await attempt(async () => (await readEks(aws, cluster.name, own, cluster.account)).profiles);
+      const subnets = new Set(orNone(profiles).flatMap((each) => each.subnets));
+      return {
+        cluster,
+        region: own,
+        profiles,
+        free: await attempt(() => readFreeAddresses(aws, own ?? region, [...subnets])),
+      };
+    }),
+  );
   const regions = clusters.flatMap((each) => (E.isRight(each.profiles) ? (each.region ?? region) : []));
   const quotas = await Array.fromAsync(
     new Set(regions),
@@ -169,7 +171,7 @@ async function readTaggedRoles(aws: AwsAccess, region: string, seenClusters: Aws
     const ofFargate = listed.filter((role) => role.AssumeRolePolicyDocument?.includes(FARGATE_PODS_PRINCIPAL));
     return ofFargate.map((role) => RoleName.of(role.RoleName ?? ''));
   });
-  const read = await Array.fromAsync(names, (name) => seen(roles.get(name)));
+  const read = await Promise.all(names.map((name) => seen(roles.get(name))));
   const tagged = read.flatMap((role) => (role === undefined ? [] : toTaggedRole(role)));
   const ours = new Set(
     seenClusters.flatMap(({ cluster: { name, region: own = aws.region ?? '' }, profiles }) =>
