@@ -132,7 +132,10 @@ describe('capaf pods', () => {
   it('fails for a wrong name or option, and says what would be right', async () => {
     const cases = [
       [[], /^capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n$/],
-      [['--cluster', 'no'], /^capaf: there is no Cluster default\/no; choose its namespace or --context/],
+      [
+        ['--cluster', 'no'],
+        /^capaf: there is no Cluster default\/no; check its name, its namespace and the --context\n$/,
+      ],
     ] as const;
     for (const [args, problem] of cases) {
       const { stdout, stderr, code } = await pods(...args);
