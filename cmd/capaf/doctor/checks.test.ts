@@ -6,6 +6,7 @@ import { crd as ourCrd } from '../../../api/v1beta2/crd.ts';
 import { NOW } from '../../../controllers/awsfargateprofile/testing/builders.ts';
 import type { Answer } from '../aws.ts';
 import type { Deployment } from '../deployment.ts';
+import { expectSameWords } from '../testing/recording-shell.ts';
 import { type Check, checkAll } from './checks.ts';
 import type { Orphan } from './orphans.ts';
 import type { AwsFacts } from './read-aws.ts';
@@ -362,4 +363,21 @@ describe('the text of capaf doctor', () => {
       else process.env['FORCE_COLOR'] = FORCE_COLOR;
     }
   });
+});
+
+describe('the commands of the checks', () => {
+  it('have the same words, whatever the names contain', () =>
+    expectSameWords((text) => {
+      const cluster: ClusterFacts = {
+        ...healthy,
+        manager: {
+          ...manager,
+          account: { namespace: text, name: text },
+          deployment: { ...deployment, key: { namespace: text, name: text }, ready: 0 },
+          lease: { name: text, spec: seen(undefined) },
+        },
+      };
+      const checks = checkAll({ cluster, aws: quiet, dns: undefined, orphans: seen([]) }, NOW);
+      return checks.flatMap(({ fix }) => /^See (kubectl .*)$/s.exec(fix ?? '')?.[1] ?? []);
+    }));
 });
