@@ -79,27 +79,24 @@ export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: bo
       };
     }),
   );
-  const regions = clusters.flatMap((each) => (E.isRight(each.profiles) ? (each.region ?? region) : []));
-  const quotas = await Array.fromAsync(
-    new Set(regions),
-    async (each) => [each, await readQuotas(aws, each, now)] as const,
-  );
+  const regions = new Set(clusters.flatMap((each) => (E.isRight(each.profiles) ? (each.region ?? region) : [])));
+  const quotas = await Promise.all([...regions].map(async (each) => [each, await readQuotas(aws, each, now)] as const));
   const roles = scanRoles
     ? await attempt(() => readTaggedRoles(aws, region, clusters))
     : E.left('--scan-roles looks for them');
   return { caller, assumed, simulations, clusters, quotas: new Map(quotas), roles };
 }
 
+/** At the same time, because a private network may let none of them out, and each then takes its whole time. */
 async function readQuotas(aws: AwsAccess, region: string, now: Ms) {
   const read = (id: QuotaId): Promise<Answer<number | undefined>> =>
     attempt(() => aws.askSigned('servicequotas', 'GetServiceQuota', region, (sender) => readQuota(sender, id)));
-  return {
-    profiles: await read(PROFILES_QUOTA),
-    vCpus: await read({ ServiceCode: 'fargate', QuotaCode: VCPU_QUOTA }),
-    vCpusInUse: await attempt(() =>
-      aws.askSigned('cloudwatch', 'GetMetricStatistics', region, (sender) => readVCpuUsage(sender, now)),
-    ),
-  };
+  const [profiles, vCpus, vCpusInUse] = await Promise.all([
+    read(PROFILES_QUOTA),
+    read({ ServiceCode: 'fargate', QuotaCode: VCPU_QUOTA }),
+    attempt(() => aws.askSigned('cloudwatch', 'GetMetricStatistics', region, (sender) => readVCpuUsage(sender, now))),
+  ]);
+  return { profiles, vCpus, vCpusInUse };
 }
 
 /** With the credentials of capaf. The trust policy of a role may allow only those of the manager. */
