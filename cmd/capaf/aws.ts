@@ -10,7 +10,7 @@ import type { EksClusterName } from '../../api/names.ts';
 import * as cloud from '../../pkg/cloud/index.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
-import { trackAws } from './progress.ts';
+import { actionOf, trackAws } from './progress.ts';
 
 /** For STS and IAM where neither the caller nor an object names a region. */
 export const FALLBACK_REGION = 'us-east-1';
@@ -158,8 +158,19 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
       throw unseen(cloud.toAwsFailure({ service, operation, progress: 'sent' }, error));
     });
   }
-  const { transport, endpoints } = options;
-  return { region, transport, endpoints, sessions, open, ask };
+  /** For services that have no client. @throws Unseen */
+  const askSigned = <A>(
+    service: cloud.AwsService,
+    operation: string,
+    target: string,
+    call: (sender: cloud.Sender) => Promise<A>,
+  ): Promise<A> => {
+    const { transport, endpoints } = options;
+    return ask(service, operation, target, ({ sts }, abortSignal) =>
+      call({ sts, transport, endpoints, region: target, abortSignal }),
+    );
+  };
+  return { region, sessions, open, ask, askSigned };
 }
 
 export const OTHER_CREDENTIALS = 'Choose other credentials with --profile or --role-arn';
@@ -197,17 +208,15 @@ export async function readEks(
 
 /** By subnet, without subnets that do not exist. @throws Unseen */
 export const readFreeAddresses = (aws: AwsAccess, region: string, subnets: readonly string[]) =>
-  aws.ask('ec2', 'DescribeSubnets', region, (clients, abortSignal) =>
-    cloud.readFreeAddresses(clients, aws, region, subnets, abortSignal),
-  );
+  aws.askSigned('ec2', 'DescribeSubnets', region, (sender) => cloud.readFreeAddresses(sender, subnets));
 
 const READ_ACTION = /^(?:Get|List|Describe|Simulate|AssumeRole)[A-Za-z]*$/;
 
 /** A program that only reads must not change AWS because of a mistake in its own code either. */
 export const readOnlyAws = (transport: cloud.AwsTransport): cloud.AwsTransport => ({
   handle: async (request, options) => {
-    const { method, path, body } = request;
-    const action = new URLSearchParams(typeof body === 'string' ? body : '').get('Action') ?? '';
+    const { method, path } = request;
+    const action = actionOf(request);
     if (method !== 'GET' && !(method === 'POST' && READ_ACTION.test(action)))
       throw new Error(`capaf only reads, and does not send ${method} ${path} ${action}`.trim());
     return transport.handle(request, options);

@@ -13,6 +13,7 @@ import { decide } from './explain/decide.ts';
 import { findLimits } from './explain/fargate-limits.ts';
 import { podOf } from './explain/pod.ts';
 import { type Explanation, formatExplanation } from './explain/run.ts';
+import { entryCommands } from './explain/traps.ts';
 import { findClaims } from './explain/volumes.ts';
 import { openKube } from './kube.ts';
 import { evictionOf, toBudgets } from './pods/budgets.ts';
@@ -21,8 +22,9 @@ import { toFargatePod } from './pods/read.ts';
 import { reportOf } from './pods/run.ts';
 import { eventNodes } from './status/objects.ts';
 import { describeStatus } from './status/run.ts';
-import { hostileText } from './testing/recording-shell.ts';
+import { expectSameWords, hostileText } from './testing/recording-shell.ts';
 import type { TreeNode } from './tree.ts';
+import { kubeconfigCommand } from './workload.ts';
 
 const signal = new AbortController().signal;
 
@@ -214,6 +216,14 @@ describe('the output of capaf, whatever names, labels, events and messages conta
       };
       return describeStatus([{ ...node, children: [node] }], text, true);
     }));
+});
+
+describe('the commands of capaf, whatever the names contain', () => {
+  it('have the same words if they replace an access entry', () =>
+    expectSameWords((text) => entryCommands(text, text, text)));
+
+  it('have the same words if they write a kubeconfig', () =>
+    expectSameWords((text) => [kubeconfigCommand(text, text)]));
 });
 
 describe('a kubeconfig in a Secret', () => {

@@ -84,8 +84,7 @@ export async function findEksCluster(client: KubeClient, key: ObjectKey, signal:
   const { CLUSTER_GROUP: group, CLUSTER_PLURAL: plural, CLUSTER_VERSIONS: versions } = external;
   const resource = await findServed(client, { group, plural, versions }, signal);
   const cluster = resource && (await client.get(resource, key, { signal }));
-  if (cluster === undefined)
-    throw new Failure(`there is no ${what}; choose its namespace or --context, or name the --eks-cluster`);
+  if (cluster === undefined) throw new Failure(`there is no ${what}; check its name, its namespace and the --context`);
   const reference = controlPlaneReference(orFail(what, external.decodeCluster(cluster)));
   if (reference === undefined) throw new Failure(`${what} has no ${external.CONTROL_PLANE_KIND}`);
   const object = await client.get(CONTROL_PLANES, reference, { signal });

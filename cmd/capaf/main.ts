@@ -25,7 +25,9 @@ const EXPECTED: readonly string[] = ['Failure', 'KubeconfigError', 'KubeError'];
 async function main(): Promise<void> {
   try {
     process.exitCode = await runCapaf(process.argv.slice(2), io);
-  } catch (error) {
+  } catch (thrown) {
+    // Each request that a signal aborts has its own error, which tells a user nothing more.
+    const error: unknown = stop.signal.aborted ? stop.signal.reason : thrown;
     const isBug = error instanceof Error && !EXPECTED.includes(error.name) && !stop.signal.aborted;
     const text = (isBug ? errorStack(error) : undefined) ?? errorMessage(error);
     process.stderr.write(`capaf: ${escapeHidden(text)}\n`);

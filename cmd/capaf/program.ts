@@ -45,7 +45,7 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
     )
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.err })
-    .showHelpAfterError('(capaf --help shows the commands and their options)')
+    .showHelpAfterError('(capaf --help shows the commands)')
     .addHelpText('after', '\nExit codes: 0 nothing to do, 2 something to tell, 1 an error.');
   for (const add of [addPlan, addExplain, addStatus, addPods, addImport, addDoctor])
     add(program, { ...io, progress }, (result) => {
@@ -183,7 +183,11 @@ const COMMON_OPTIONS: readonly Option[] = [
 ];
 
 function addCommand(parent: Command, name: string, options: readonly Option[], examples: string): Command {
-  const command = parent.command(name).addHelpText('after', `\nExamples:${examples}`);
+  const of = parent.name() === 'capaf' ? name : `${parent.name()} ${name}`;
+  const command = parent
+    .command(name)
+    .addHelpText('after', `\nExamples:${examples}`)
+    .showHelpAfterError(`(capaf ${of} --help shows its options)`);
   for (const option of [...COMMON_OPTIONS, ...options]) command.addOption(option);
   return command;
 }

@@ -30,11 +30,17 @@ function track<A>(progress: Progress | undefined, what: string, answer: Promise<
   return answer.finally(() => progress?.delete(request));
 }
 
+/** As the query protocol and AWS JSON name it. `''`: method and path tell what EKS does. */
+export function actionOf({ headers, body }: Parameters<AwsTransport['handle']>[0]): string {
+  const target = headers['x-amz-target']?.replace(/^.*\./, '');
+  return target ?? new URLSearchParams(typeof body === 'string' ? body : '').get('Action') ?? '';
+}
+
 export const trackAws = (transport: AwsTransport, progress: Progress | undefined): AwsTransport => ({
   handle: (request, options) => {
-    const { method, hostname, path, body } = request;
-    const action = typeof body === 'string' ? new URLSearchParams(body).get('Action') : null;
-    return track(progress, `AWS (${hostname}): ${action ?? `${method} ${path}`}`, transport.handle(request, options));
+    const { method, hostname, path } = request;
+    const action = actionOf(request) || `${method} ${path}`;
+    return track(progress, `AWS (${hostname}): ${action}`, transport.handle(request, options));
   },
 });
 

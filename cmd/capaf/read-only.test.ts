@@ -59,13 +59,13 @@ describe('the connection of capaf to AWS', () => {
       return { response: { statusCode: 200, headers: {}, body: '' } };
     },
   });
-  const send = async (method: string, body?: string): Promise<boolean> => {
+  const send = async (method: string, body?: string, headers = {}): Promise<boolean> => {
     const request: Parameters<AwsTransport['handle']>[0] = {
       method,
       protocol: 'https:',
       hostname: 'aws',
       path: '/',
-      headers: {},
+      headers,
       body,
     };
     const before = sent.length;
@@ -73,7 +73,9 @@ describe('the connection of capaf to AWS', () => {
     return sent.length > before;
   };
 
-  it('sends the reads of EKS, IAM, STS and EC2, AssumeRole and the policy simulation', async () => {
+  const target = (operation: string) => ({ 'x-amz-target': `ServiceQuotasV20190624.${operation}` });
+
+  it('sends the reads of each service, AssumeRole and the policy simulation', async () => {
     expect(await send('GET')).to.equal(true);
     for (const action of [
       'GetRole',
@@ -84,6 +86,7 @@ describe('the connection of capaf to AWS', () => {
       'DescribeSubnets',
     ])
       expect(await send('POST', `Action=${action}&Version=2010-05-08`), action).to.equal(true);
+    expect(await send('POST', '{}', target('GetServiceQuota'))).to.equal(true);
   });
 
   it('refuses everything else, before it is sent', async () => {
@@ -97,5 +100,6 @@ describe('the connection of capaf to AWS', () => {
       ['POST', 'RoleName=x&Action=TagRole'],
     ] as const)
       expect(await send(method, body), `${method} ${body}`).to.equal(false);
+    expect(await send('POST', 'Action=GetRole', target('RequestServiceQuotaIncrease'))).to.equal(false);
   });
 });

@@ -68,11 +68,21 @@ export async function openPodCluster(
   return openEksCluster(eksCluster, options, region, io);
 }
 
+export const kubeconfigCommand = (name: string, region: string): string =>
+  shellCommand([
+    'aws',
+    'eks',
+    'update-kubeconfig',
+    `--region=${region}`,
+    `--name=${name}`,
+    '--kubeconfig=pods.kubeconfig',
+  ]);
+
 /** By the endpoint of the EKS cluster and a token of STS. @throws Failure */
 async function openEksCluster(name: string, options: PodOptions, region: string | undefined, io: Io) {
-  const remedy = `or name a kubeconfig with --workload-kubeconfig; this command writes one: ${shellCommand(['aws', 'eks', 'update-kubeconfig', `--name=${name}`, '--kubeconfig=pods.kubeconfig'])}`;
   await using aws = openAws(options, io);
   const session = await aws.open(requireRegion(region ?? aws.region));
+  const remedy = `or name a kubeconfig with --workload-kubeconfig; this command writes one: ${kubeconfigCommand(name, session.region)}`;
   const server = await findServer(session, EksClusterName.of(name)).catch((cause: unknown) => {
     throw new Failure(`${errorMessage(cause)}; ${remedy}`, { cause });
   });

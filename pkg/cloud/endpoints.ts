@@ -56,6 +56,16 @@ function parsePair(signingRegion: string, pair: string): E.Either<string, Servic
     : E.right({ signingRegion, service, url: endpoint });
 }
 
+/** With the names of their environment variables. */
+const SERVICES: readonly (readonly [AwsService, string])[] = [
+  ['eks', 'EKS'],
+  ['iam', 'IAM'],
+  ['sts', 'STS'],
+  ['ec2', 'EC2'],
+  ['servicequotas', 'SERVICE_QUOTAS'],
+  ['cloudwatch', 'CLOUDWATCH'],
+];
+
 export interface EndpointSources {
   readonly serviceEndpoints: readonly ServiceEndpoint[];
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -71,8 +81,8 @@ export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSour
   const isTrue = (variable: string): boolean => environment[variable]?.toLowerCase() === 'true';
   const ignored = isTrue('AWS_IGNORE_CONFIGURED_ENDPOINT_URLS');
   const configured = new Map<AwsService, string>();
-  for (const service of ['eks', 'iam', 'sts', 'ec2'] as const) {
-    for (const variable of ['AWS_ENDPOINT_URL', `AWS_ENDPOINT_URL_${service.toUpperCase()}`]) {
+  for (const [service, name] of SERVICES) {
+    for (const variable of ['AWS_ENDPOINT_URL', `AWS_ENDPOINT_URL_${name}`]) {
       const text = ignored ? undefined : environment[variable];
       if (text === undefined || text === '') continue;
       const url = parseHttpUrl(text)?.href;

@@ -1,6 +1,7 @@
 /** What other packages may import of pkg/cloud; README.md shows the order in which the parts are put together. */
 export type { Call } from './call/call.ts';
 export { newLimiter } from './call/limiter.ts';
+export type { Sender } from './call/signed-request.ts';
 export { newAssumedRoleSource, type AssumedRoleConfig } from './credentials/assumed-role-credentials.ts';
 export { CallerAccounts } from './credentials/caller-identity.ts';
 export {
@@ -35,6 +36,7 @@ export type { NewRole, PodExecutionRoles, Role } from './iam/iam-api.ts';
 export { awsMetrics, type AwsMetrics } from './metrics.ts';
 export { newSessions } from './open-session.ts';
 export { iamRegionOf, partitionOf } from './partition.ts';
+export { readQuota, readVCpuUsage, type QuotaId } from './quotas/quotas.ts';
 export { newClients, type Clients } from './sdk-clients.ts';
 export { LEASE_SAFETY_MARGIN, type AwsConfig, type Session, type SessionRequest, type Sessions } from './session.ts';
 export { DEFAULT_DURATION_SECONDS, defaultSessionName } from './sts/sts-api.ts';

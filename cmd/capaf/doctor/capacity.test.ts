@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName, ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { checkCapacity } from './capacity.ts';
-import type { AwsFacts } from './read-aws.ts';
+import type { AwsFacts, Quotas } from './read-aws.ts';
 
 type ClusterInEks = AwsFacts['clusters'][number];
 
@@ -19,34 +19,58 @@ const prod = (
   free: E.right(new Map(Object.entries(free))),
   ...more,
 });
-const linesOf = (...clusters: readonly ClusterInEks[]): readonly string[] =>
-  checkCapacity({ clusters, caller: E.right({ account: '111122223333' }) }).map(
-    ({ name, result, message }) => `${result} ${name}: ${message}`,
-  );
+const linesWith = (quotas: AwsFacts['quotas'], clusters: readonly ClusterInEks[] = []): readonly string[] =>
+  checkCapacity({ clusters, quotas }).map(({ name, result, message }) => `${result} ${name}: ${message}`);
+const linesOf = (...clusters: readonly ClusterInEks[]): readonly string[] => linesWith(new Map(), clusters);
+const NONE: Quotas = { profiles: E.right(undefined), vCpus: E.right(undefined), vCpusInUse: E.right(undefined) };
+const quotas = (found: Partial<Quotas>) => new Map([['eu-west-1', { ...NONE, ...found }]]);
 const profiles = (count: number) => Array.from({ length: count }, (_, index) => profile(`p${index}`));
 
 describe('the capacity that capaf doctor checks', () => {
-  it('is that of EKS clusters, each once, and of the vCPU in each region, which capaf does not ask', () => {
+  it('is that of EKS clusters, each once, if their profiles are seen', () => {
     expect(linesOf()).to.deep.equal([]);
-    const checks = checkCapacity({ clusters: [prod([]), prod([])], caller: E.right({ account: '111122223333' }) });
-    expect(checks.map(({ name, result }) => `${result} ${name}`)).to.deep.equal([
-      'ok profiles of prod',
-      'unchecked Fargate vCPU in eu-west-1',
-    ]);
-    expect(checks.at(-1)?.fix).to.equal(
-      'See aws service-quotas get-service-quota --region=eu-west-1 --service-code=fargate --quota-code=L-3032A538',
-    );
+    expect(linesOf(prod([]), prod([]))).to.have.length(1);
     expect(linesOf(prod([], {}, { profiles: E.left('forbidden') }))).to.deep.equal([]);
   });
 
-  it('warns of the quota of profiles when it is used up, unless AWS has raised it', () => {
-    expect(linesOf(prod(profiles(9)))[0]).to.equal('ok profiles of prod: 9; the quota is 10 unless AWS has raised it');
-    expect(linesOf(prod(profiles(10)))[0]).to.equal(
-      'warning profiles of prod: 10; the quota is 10 unless AWS has raised it. Otherwise EKS refuses the next profile, and each replacement',
+  it('warns of the quota of profiles when it is used up, which is 10 unless AWS has another for the account', () => {
+    const lineOf = (count: number, found: Quotas['profiles']): string | undefined =>
+      linesWith(quotas({ profiles: found }), [prod(profiles(count))])[0];
+    const more = 'EKS refuses the next profile, and each replacement';
+    expect(lineOf(9, E.right(undefined))).to.equal('ok profiles of prod: 9 of 10');
+    expect(lineOf(10, E.right(undefined))).to.equal(`warning profiles of prod: 10 of 10. ${more}`);
+    expect(lineOf(19, E.right(20))).to.equal('ok profiles of prod: 19 of 20');
+    expect(lineOf(20, E.right(20))).to.equal(`warning profiles of prod: 20 of 20. ${more}`);
+    expect(lineOf(9, E.left('forbidden'))).to.equal('ok profiles of prod: 9; the quota is 10 or more');
+    expect(lineOf(10, E.left('forbidden'))).to.equal(
+      'unchecked profiles of prod: 10; the quota is not known: forbidden',
     );
-    expect(linesOf(prod(profiles(11)))[0]).to.equal(
-      'unchecked profiles of prod: 11; AWS has raised the quota of 10, and capaf does not ask how far',
-    );
+  });
+
+  it('is the quota of Fargate vCPU of the account, against all that it has used', () => {
+    const lineOf = (most: number, used?: number): string | undefined =>
+      linesWith(quotas({ vCpus: E.right(most), vCpusInUse: E.right(used) }))[0];
+    const all = 'in use in the last hour, by all clusters and ECS tasks of the account';
+    expect(lineOf(100, 79.75)).to.equal(`ok Fargate vCPU in eu-west-1: up to 79.75 of 100 ${all}`);
+    expect(lineOf(100, 80)).to.equal(`warning Fargate vCPU in eu-west-1: up to 80 of 100 ${all}`);
+    expect(lineOf(6, 5.75)).to.equal(`warning Fargate vCPU in eu-west-1: up to 5.75 of 6 ${all}`);
+    const full = 'Fargate starts no pod beyond the quota';
+    expect(lineOf(6, 6)).to.equal(`problem Fargate vCPU in eu-west-1: up to 6 of 6 ${all}. ${full}`);
+    const unknown = 'how much of it is in use is not known: CloudWatch has no data of the last hour';
+    expect(lineOf(0)).to.equal(`problem Fargate vCPU in eu-west-1: the quota of the account is 0; ${unknown}. ${full}`);
+    expect(lineOf(6)).to.equal(`unchecked Fargate vCPU in eu-west-1: the quota of the account is 6; ${unknown}`);
+  });
+
+  it('is no quota of Fargate vCPU that AWS does not tell', () => {
+    expect(linesWith(quotas({ vCpus: E.left('forbidden') }))).to.deep.equal([
+      'unchecked Fargate vCPU in eu-west-1: forbidden',
+    ]);
+    expect(linesWith(quotas({}))).to.deep.equal([
+      'unchecked Fargate vCPU in eu-west-1: Service Quotas has no value for the account',
+    ]);
+    expect(linesWith(quotas({ vCpus: E.right(6), vCpusInUse: E.left('forbidden') }))).to.deep.equal([
+      'unchecked Fargate vCPU in eu-west-1: the quota of the account is 6; how much of it is in use is not known: forbidden',
+    ]);
   });
 
   it('warns of few free addresses, and finds a problem where no subnet of a profile has one', () => {

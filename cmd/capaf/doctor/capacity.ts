@@ -2,54 +2,68 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { VCPU_QUOTA } from '../../../pkg/fargate/pod-events.ts';
 import type { Answer } from '../aws.ts';
-import { shellCommand } from '../shell.ts';
 import type { Check, Verdict } from './checks.ts';
-import type { AwsFacts } from './read-aws.ts';
+import type { AwsFacts, Quotas } from './read-aws.ts';
 
-/**
- * "Fargate profiles per cluster", unless AWS has raised it for the account: https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html.
- * capaf has no client of Service Quotas, so it does not know how far.
- */
+/** Unless AWS has raised it for the account: https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html. */
 const DEFAULT_PROFILES = 10;
 /** EKS recommends as many for its own network interfaces: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html */
 const FEW_ADDRESSES = 16;
+/** Of the smallest pod. */
+const LEAST_VCPU = 0.25;
+/** A part of the quota, from which a user should request a higher one in time. */
+const MUCH = 0.8;
 
 /** What may keep the next profile from being created, and the next pod from starting. */
-export function checkCapacity({ clusters, caller }: Pick<AwsFacts, 'clusters' | 'caller'>): readonly Check[] {
+export function checkCapacity({ clusters, quotas }: Pick<AwsFacts, 'clusters' | 'quotas'>): readonly Check[] {
   const line = (name: string, [result, message, fix]: Verdict): Check => {
     return { group: 'capacity', name, result, message, fix };
   };
-  const seen = clusters.flatMap(({ cluster: { name }, region, profiles, free }) =>
+  const seen = clusters.flatMap(({ cluster: { name }, region = '', profiles, free }) =>
     E.isRight(profiles) ? [{ name, region, profiles: profiles.right, free }] : [],
   );
   // Several namespaces may name one EKS cluster.
   const distinct = new Map(seen.map((each) => [`${each.region} ${each.name}`, each]));
-  const regions = new Set(seen.map(({ region }) => region));
   return [
-    ...[...distinct.values()].flatMap(({ name, profiles, free }) => [
-      line(`profiles of ${name}`, judgeProfiles(profiles.length)),
+    ...[...distinct.values()].flatMap(({ name, region, profiles, free }) => [
+      line(`profiles of ${name}`, judgeProfiles(profiles.length, quotas.get(region)?.profiles)),
       ...(profiles.some(({ subnets }) => subnets.length > 0)
         ? [line(`subnets of ${name}`, judgeSubnets(profiles, free))]
         : []),
     ]),
-    ...[...regions].map((region) => {
-      const of = [`--region=${region}`, '--service-code=fargate', `--quota-code=${VCPU_QUOTA}`];
-      const show = `See ${shellCommand(['aws', 'service-quotas', 'get-service-quota', ...of])}`;
-      const account = E.isRight(caller) ? caller.right.account : '';
-      // AWS gives accounts different values, and only Service Quotas tells them.
-      const message = `capaf does not ask Service Quotas for the quota of account ${account}`;
-      return line(`Fargate vCPU in ${region}`, ['unchecked', message, show]);
-    }),
+    ...[...quotas].map(([region, each]) => line(`Fargate vCPU in ${region}`, judgeVCpus(each))),
   ];
 }
 
-function judgeProfiles(count: number): Verdict {
-  const message = `${count}; the quota is ${DEFAULT_PROFILES} unless AWS has raised it`;
+function judgeProfiles(count: number, quota: Quotas['profiles'] = E.right(undefined)): Verdict {
   const fix = 'Request a higher quota in Service Quotas: Amazon EKS, "Fargate profiles per cluster"';
-  if (count < DEFAULT_PROFILES) return ['ok', message];
-  if (count > DEFAULT_PROFILES)
-    return ['unchecked', `${count}; AWS has raised the quota of ${DEFAULT_PROFILES}, and capaf does not ask how far`];
-  return ['warning', `${message}. Otherwise EKS refuses the next profile, and each replacement`, fix];
+  if (E.isLeft(quota))
+    return count < DEFAULT_PROFILES
+      ? ['ok', `${count}; the quota is ${DEFAULT_PROFILES} or more`]
+      : ['unchecked', `${count}; the quota is not known: ${quota.left}`];
+  const { right: most = DEFAULT_PROFILES } = quota;
+  const message = `${count} of ${most}`;
+  if (count < most) return ['ok', message];
+  return ['warning', `${message}. EKS refuses the next profile, and each replacement`, fix];
+}
+
+/** The quota is of the account, so what runs in other clusters and in ECS counts too. */
+function judgeVCpus({ vCpus, vCpusInUse }: Quotas): Verdict {
+  if (E.isLeft(vCpus)) return ['unchecked', vCpus.left];
+  const { right: most } = vCpus;
+  if (most === undefined) return ['unchecked', 'Service Quotas has no value for the account'];
+  const fix = `Request a higher quota in Service Quotas: AWS Fargate, ${VCPU_QUOTA}`;
+  const inUse = E.filterOrElse(
+    (value: number | undefined) => value !== undefined,
+    () => 'CloudWatch has no data of the last hour',
+  )(vCpusInUse);
+  const used = E.getOrElse(() => 0)(inUse);
+  const message = E.isLeft(inUse)
+    ? `the quota of the account is ${most}; how much of it is in use is not known: ${inUse.left}`
+    : `up to ${used} of ${most} in use in the last hour, by all clusters and ECS tasks of the account`;
+  if (most - used < LEAST_VCPU) return ['problem', `${message}. Fargate starts no pod beyond the quota`, fix];
+  if (E.isLeft(inUse)) return ['unchecked', message];
+  return used < most * MUCH ? ['ok', message] : ['warning', message, fix];
 }
 
 /** Each pod on Fargate takes an address of one of the subnets of its profile. */

@@ -6,6 +6,7 @@ import { crd as ourCrd } from '../../../api/v1beta2/crd.ts';
 import { NOW } from '../../../controllers/awsfargateprofile/testing/builders.ts';
 import type { Answer } from '../aws.ts';
 import type { Deployment } from '../deployment.ts';
+import { expectSameWords } from '../testing/recording-shell.ts';
 import { type Check, checkAll } from './checks.ts';
 import type { Orphan } from './orphans.ts';
 import type { AwsFacts } from './read-aws.ts';
@@ -71,6 +72,7 @@ const quiet: AwsFacts = {
   assumed: new Map(),
   simulations: [{ principal: 'arn:aws:iam::111122223333:role/m', denials: seen([]) }],
   clusters: [],
+  quotas: new Map(),
   roles: seen([]),
 };
 type Facts = AwsFacts & { readonly orphans: Answer<readonly Orphan[]> };
@@ -361,4 +363,21 @@ describe('the text of capaf doctor', () => {
       else process.env['FORCE_COLOR'] = FORCE_COLOR;
     }
   });
+});
+
+describe('the commands of the checks', () => {
+  it('have the same words, whatever the names contain', () =>
+    expectSameWords((text) => {
+      const cluster: ClusterFacts = {
+        ...healthy,
+        manager: {
+          ...manager,
+          account: { namespace: text, name: text },
+          deployment: { ...deployment, key: { namespace: text, name: text }, ready: 0 },
+          lease: { name: text, spec: seen(undefined) },
+        },
+      };
+      const checks = checkAll({ cluster, aws: quiet, dns: undefined, orphans: seen([]) }, NOW);
+      return checks.flatMap(({ fix }) => /^See (kubectl .*)$/s.exec(fix ?? '')?.[1] ?? []);
+    }));
 });

@@ -52,7 +52,7 @@ describe('what capaf doctor sees of an EKS cluster', () => {
       manager: { roleArn: E.right(undefined) },
       objects: E.right([]),
     };
-    return readAws(aws, facts as unknown as ClusterFacts, false);
+    return readAws(aws, facts as unknown as ClusterFacts, false, systemClock.now());
   }
 
   async function seenOf(cluster: Partial<NamedCluster>): Promise<unknown> {
@@ -63,6 +63,34 @@ describe('what capaf doctor sees of an EKS cluster', () => {
 
   it('are its profiles', async () => {
     expect(await seenOf({})).to.deep.equal(['web']);
+  });
+
+  it('are the quotas of its region, and what of them is in use', async () => {
+    emulator.admin.setConfig({ quotas: { profilesPerCluster: 30, fargateVCpus: 6, fargateVCpusInUse: 5.25 } });
+    const { quotas } = await factsOf({});
+    const found = { profiles: E.right(30), vCpus: E.right(6), vCpusInUse: E.right(5.25) };
+    expect([...quotas]).to.deep.equal([[REGION, found]]);
+    expect([...(await factsOf({ name: EksClusterName.of('gone') })).quotas]).to.deep.equal([]);
+  });
+
+  it('are no quotas that AWS does not have or does not show', async () => {
+    emulator.admin.setConfig({ quotas: {} });
+    const nothing = E.right(undefined);
+    const none = { profiles: nothing, vCpus: nothing, vCpusInUse: nothing };
+    expect([...(await factsOf({})).quotas.values()]).to.deep.equal([none]);
+    for (const action of ['servicequotas:GetServiceQuota', 'cloudwatch:GetMetricStatistics'])
+      emulator.admin.deny({ principal: ACCOUNT, action });
+    const [denied = none] = (await factsOf({})).quotas.values();
+    emulator.admin.allow();
+    const whys = [denied.profiles, denied.vCpus, denied.vCpusInUse].map((answer) =>
+      E.isLeft(answer) ? answer.left : '',
+    );
+    const action = /^the credentials may not do ([^:]+:[A-Za-z]+)/;
+    expect(whys.map((why) => action.exec(why)?.[1])).to.deep.equal([
+      'servicequotas:GetServiceQuota',
+      'servicequotas:GetServiceQuota',
+      'cloudwatch:GetMetricStatistics',
+    ]);
   });
 
   it('are no permissions of the manager, if its ServiceAccount names no role', async () => {

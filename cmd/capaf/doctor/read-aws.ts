@@ -1,10 +1,12 @@
 import { SimulatePrincipalPolicyCommand, paginateListRoles } from '@aws-sdk/client-iam';
 import { AssumeRoleCommand } from '@aws-sdk/client-sts';
 import * as E from 'fp-ts/lib/Either.js';
+import type { Ms } from 'controller-runtime/env';
 import { AccountId, EksClusterName, RoleName } from '../../../api/names.ts';
-import type { FargateProfile, Role } from '../../../pkg/cloud/index.ts';
+import { type FargateProfile, type QuotaId, type Role, readQuota, readVCpuUsage } from '../../../pkg/cloud/index.ts';
 import { clusterArn, partitionOf } from '../../../pkg/fargate/arns.ts';
 import { profileNameFor, roleNameFor } from '../../../pkg/fargate/names.ts';
+import { VCPU_QUOTA } from '../../../pkg/fargate/pod-events.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { EKS_CLUSTER_TAG, NAMESPACE_TAG, foldCase, tagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { FARGATE_PODS_PRINCIPAL } from '../../../pkg/fargate/trust-policy.ts';
@@ -21,6 +23,8 @@ import {
 import { type Question, questionsFor } from './permissions.ts';
 import { type ClusterFacts, type NamedCluster, decoded, orNone } from './read-cluster.ts';
 
+/** "Fargate profiles per cluster": https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html */
+const PROFILES_QUOTA: QuotaId = { ServiceCode: 'eks', QuotaCode: 'L-33415657' };
 const UNNAMED = 'the role of the manager';
 const NO_ANNOTATION = 'the ServiceAccount of the manager names no role, so its permissions are not known';
 
@@ -45,32 +49,54 @@ export interface AwsFacts {
     /** The free addresses of each subnet that a profile has. */
     readonly free: Answer<ReadonlyMap<string, number>>;
   }[];
+  /** By region of the EKS clusters whose profiles were seen. */
+  readonly quotas: ReadonlyMap<string, Quotas>;
   readonly roles: Answer<readonly TaggedRole[]>;
 }
 
+/** Of the account in a region; `undefined`: AWS has no value. */
+export type Quotas = Awaited<ReturnType<typeof readQuotas>>;
+
 /** Of the account of the credentials only. */
-export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: boolean): Promise<AwsFacts> {
+export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: boolean, now: Ms): Promise<AwsFacts> {
   const region = aws.region ?? facts.clusters.find((each) => each.region !== undefined)?.region ?? FALLBACK_REGION;
   const caller = await attempt(() => aws.open(region));
-  if (E.isLeft(caller)) return { caller, assumed: new Map(), simulations: [], clusters: [], roles: caller };
+  if (E.isLeft(caller))
+    return { caller, assumed: new Map(), simulations: [], clusters: [], quotas: new Map(), roles: caller };
   const { account } = caller.right;
   const assumed = await assumeRoles(aws, region, facts);
   const simulations = await simulate(aws, region, facts, account);
-  const clusters = await Array.fromAsync(facts.clusters, async (cluster) => {
-    const own = cluster.region ?? aws.region;
-    const profiles = await attempt(async () => (await readEks(aws, cluster.name, own, cluster.account)).profiles);
-    const subnets = new Set(orNone(profiles).flatMap((each) => each.subnets));
-    return {
-      cluster,
-      region: own,
-      profiles,
-      free: await attempt(() => readFreeAddresses(aws, own ?? region, [...subnets])),
-    };
-  });
+  const clusters = await Promise.all(
+    facts.clusters.map(async (cluster) => {
+      const own = cluster.region ?? aws.region;
+      const profiles = await attempt(async () => (await readEks(aws, cluster.name, own, cluster.account)).profiles);
+      const subnets = new Set(orNone(profiles).flatMap((each) => each.subnets));
+      return {
+        cluster,
+        region: own,
+        profiles,
+        free: await attempt(() => readFreeAddresses(aws, own ?? region, [...subnets])),
+      };
+    }),
+  );
+  const regions = new Set(clusters.flatMap((each) => (E.isRight(each.profiles) ? (each.region ?? region) : [])));
+  const quotas = await Promise.all([...regions].map(async (each) => [each, await readQuotas(aws, each, now)] as const));
   const roles = scanRoles
     ? await attempt(() => readTaggedRoles(aws, region, clusters))
     : E.left('--scan-roles looks for them');
-  return { caller, assumed, simulations, clusters, roles };
+  return { caller, assumed, simulations, clusters, quotas: new Map(quotas), roles };
+}
+
+/** At the same time, because a private network may let none of them out, and each then takes its whole time. */
+async function readQuotas(aws: AwsAccess, region: string, now: Ms) {
+  const read = (id: QuotaId): Promise<Answer<number | undefined>> =>
+    attempt(() => aws.askSigned('servicequotas', 'GetServiceQuota', region, (sender) => readQuota(sender, id)));
+  const [profiles, vCpus, vCpusInUse] = await Promise.all([
+    read(PROFILES_QUOTA),
+    read({ ServiceCode: 'fargate', QuotaCode: VCPU_QUOTA }),
+    attempt(() => aws.askSigned('cloudwatch', 'GetMetricStatistics', region, (sender) => readVCpuUsage(sender, now))),
+  ]);
+  return { profiles, vCpus, vCpusInUse };
 }
 
 /** With the credentials of capaf. The trust policy of a role may allow only those of the manager. */
@@ -142,7 +168,7 @@ async function readTaggedRoles(aws: AwsAccess, region: string, seenClusters: Aws
     const ofFargate = listed.filter((role) => role.AssumeRolePolicyDocument?.includes(FARGATE_PODS_PRINCIPAL));
     return ofFargate.map((role) => RoleName.of(role.RoleName ?? ''));
   });
-  const read = await Array.fromAsync(names, (name) => seen(roles.get(name)));
+  const read = await Promise.all(names.map((name) => seen(roles.get(name))));
   const tagged = read.flatMap((role) => (role === undefined ? [] : toTaggedRole(role)));
   const ours = new Set(
     seenClusters.flatMap(({ cluster: { name, region: own = aws.region ?? '' }, profiles }) =>

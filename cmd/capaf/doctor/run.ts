@@ -24,7 +24,7 @@ export async function runDoctor(options: DoctorOptions, io: Io): Promise<ExitCod
   await using aws = openAws(options, io);
   const cluster = await readCluster(kube.client, options.managerNamespace, io.signal);
   const dns = await readDns(options, kube, io);
-  const facts = await readAws(aws, cluster, options.scanRoles === true);
+  const facts = await readAws(aws, cluster, options.scanRoles === true, io.clock.now());
   // Listed again after AWS, so that what belongs to an object that was created meanwhile is no orphan.
   const objects = await listAllObjects(kube.client, io.signal);
   const orphans = E.isLeft(facts.caller)

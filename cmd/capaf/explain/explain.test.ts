@@ -607,7 +607,7 @@ describe('capaf explain pod', () => {
   it('fails without a Cluster, an EKS cluster or a pod of the name', async () => {
     const failureOf = (explanation: Promise<unknown>) => explanation.then(() => 'none', String);
     expect(await failureOf(scene.explainFile(manifest, { cluster: 'other' }))).to.equal(
-      'Failure: there is no Cluster default/other; choose its namespace or --context, or name the --eks-cluster',
+      'Failure: there is no Cluster default/other; check its name, its namespace and the --context',
     );
     expect(await failureOf(scene.explainFile(manifest, { eksCluster: 'other' }))).to.match(
       /^Failure: the Fargate profiles of EKS cluster other in eu-west-1 cannot be read: AWS has no EKS cluster other in eu-west-1;/,

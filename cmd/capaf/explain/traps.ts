@@ -23,14 +23,20 @@ async function findAccessEntryTrap(session: Session, name: EksClusterName, princ
   const found = await readPodRole(session, name, mode, principal);
   if (found.kind !== 'outdated') return undefined;
   const { role, entry } = found;
-  const flags = [`--region=${region}`, `--cluster-name=${name}`, `--principal-arn=${principal}`];
-  const remove = shellCommand(['aws', 'eks', 'delete-access-entry', ...flags]);
-  const create = shellCommand(['aws', 'eks', 'create-access-entry', ...flags, '--type=FARGATE_LINUX']);
   return (
     `The access entry of role ${principal} (${time(entry.createdAt)}) is older than the role ` +
     `(${time(role.createdAt)}): it belongs to an earlier role of this name, and pods cannot join the cluster. ` +
-    `Replace it: ${remove} && ${create}`
+    `Replace it: ${entryCommands(region, name, principal).join(' && ')}`
   );
+}
+
+/** They replace the access entry of a role. */
+export function entryCommands(region: string, cluster: string, principal: string): readonly string[] {
+  const flags = [`--region=${region}`, `--cluster-name=${cluster}`, `--principal-arn=${principal}`];
+  return [
+    shellCommand(['aws', 'eks', 'delete-access-entry', ...flags]),
+    shellCommand(['aws', 'eks', 'create-access-entry', ...flags, '--type=FARGATE_LINUX']),
+  ];
 }
 
 /** Each pod on Fargate takes an address of one of the subnets. */

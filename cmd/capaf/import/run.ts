@@ -37,8 +37,8 @@ export async function runImport(names: readonly string[], options: ImportOptions
   const { here, notes } = divide(completed, target);
   const named = await findNames(here, aws);
   const ofObjects = objectNames(named);
-  const profiles = await Array.fromAsync(named, async (each, index) =>
-    takeOver(each, await lookUp(each, aws), target, ofObjects[index] ?? ''),
+  const profiles = await Promise.all(
+    named.map(async (each, index) => takeOver(each, await lookUp(each, aws), target, ofObjects[index] ?? '')),
   );
   const isNothingHere = profiles.length === 0 && notes.length > 0;
   const isFine = !isNothingHere && !profiles.some(needsAttention);

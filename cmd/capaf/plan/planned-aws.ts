@@ -28,11 +28,19 @@ export interface ChangedField {
 
 /** The answers of AWS to the first reads of one kind, and then what the planned changes have made of them. */
 class Answers<A> extends Map<string, { readonly answer: A }> {
-  /** Errors are not remembered. */
-  async read(key: string, call: () => cloud.Call<A>): cloud.Call<A> {
+  private readonly asked = new Set<string>();
+
+  /** Errors are not remembered. `others`: what is read at the same time, because later passes ask for it. */
+  async read(
+    key: string,
+    call: () => cloud.Call<A>,
+    others: () => readonly (readonly [key: string, call: () => cloud.Call<A>])[] = () => [],
+  ): cloud.Call<A> {
     const known = this.get(key);
     if (known !== undefined) return E.right(known.answer);
-    const result = await call();
+    const ahead = others().filter(([other]) => !this.asked.has(other));
+    for (const [other] of ahead) this.asked.add(other);
+    const [result] = await Promise.all([call(), ...ahead.map(([other, ask]) => this.read(other, ask))]);
     if (E.isRight(result)) this.put(key, result.right);
     return result;
   }
@@ -46,9 +54,15 @@ export type PlannedAws = ReturnType<typeof plannedAws>;
 
 /**
  * AWS as it would be after the changes of the controller. Each fact comes from AWS when it is first read; a change stays
- * in memory, and `onChange` is told.
+ * in memory, and `onChange` is told. `rolesAhead` are the roles that the passes of a cluster read one after the other, so
+ * the first read of one is that of all.
  */
-export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change: PlannedChange) => void) {
+export function plannedAws(
+  live: cloud.Sessions,
+  clock: Clock,
+  onChange: (change: PlannedChange) => void,
+  rolesAhead: () => readonly Pick<cloud.NewRole, 'name' | 'path'>[],
+) {
   const listings = new Answers<cloud.ProfileListing>();
   const profiles = new Answers<cloud.ProfileLookup>();
   const roles = new Answers<cloud.Role | undefined>();
@@ -156,11 +170,17 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
         const others = (policies.get(keyOf(name))?.answer ?? []).filter((each) => each !== arn);
         policies.put(keyOf(name), field === 'after' ? [...others, arn] : others);
       });
+    const readOfAll = <A>(answers: Answers<A>, call: (name: RoleName) => cloud.Call<A>, name: RoleName, what = '') =>
+      answers.read(
+        keyOf(name, what),
+        () => call(name),
+        () => rolesAhead().map((ahead) => [keyOf(ahead.name, what), () => call(ahead.name)] as const),
+      );
     return {
-      get: (name) => roles.read(keyOf(name), () => real.get(name)),
-      attachedPolicies: (name) => policies.read(keyOf(name), () => real.attachedPolicies(name)),
-      inlinePolicies: (name) => policies.read(keyOf(name, 'inline'), () => real.inlinePolicies(name)),
-      instanceProfiles: (name) => policies.read(keyOf(name, 'instance profiles'), () => real.instanceProfiles(name)),
+      get: (name) => readOfAll(roles, (each) => real.get(each), name),
+      attachedPolicies: (name) => readOfAll(policies, (each) => real.attachedPolicies(each), name),
+      inlinePolicies: (name) => readOfAll(policies, (each) => real.inlinePolicies(each), name, 'inline'),
+      instanceProfiles: (name) => readOfAll(policies, (each) => real.instanceProfiles(each), name, 'instance profiles'),
       create: (wanted) => {
         const { name, ...fields } = wanted;
         const arn = roleArn({ partition: partitionOf(region), account }, wanted.path, name);
@@ -189,7 +209,14 @@ export function plannedAws(live: cloud.Sessions, clock: Clock, onChange: (change
     const textOf = (principal: RoleArn): string => `the access entry of ${principal}`;
     return {
       describe: (cluster, principal) =>
-        entries.read(keyOf(cluster, principal), () => real.describe(cluster, principal)),
+        entries.read(
+          keyOf(cluster, principal),
+          () => real.describe(cluster, principal),
+          () =>
+            rolesAhead()
+              .map(({ name, path }) => roleArn({ partition: partitionOf(region), account }, path, name))
+              .map((arn) => [keyOf(cluster, arn), () => real.describe(cluster, arn)] as const),
+        ),
       create: (cluster, principalArn) => {
         const entry = { principalArn, type: 'FARGATE_LINUX', createdAt: clock.now() };
         return change('CreateAccessEntry', textOf(principalArn), newFields({ type: entry.type }), () => {

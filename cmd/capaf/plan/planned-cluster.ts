@@ -3,6 +3,7 @@ import {
   keyOf,
   keyText,
   type KubeClient,
+  type KubeList,
   type KubeObject,
   type ObjectKey,
   type Resource,
@@ -17,6 +18,7 @@ export type PlannedCluster = ReturnType<typeof plannedCluster>;
  */
 export function plannedCluster(live: KubeClient) {
   const planned = new Map<string, KubeObject>();
+  const lists = new Map<string, KubeList>();
   /** Higher than each real resourceVersion, so that no list is newer. */
   let version = 10n ** 18n;
   const idOf = ({ group, plural }: Resource, key: ObjectKey): string => `${group}/${plural} ${keyText(key)}`;
@@ -25,7 +27,7 @@ export function plannedCluster(live: KubeClient) {
     planned.set(idOf(resource, keyOf(object)), stored);
     return stored;
   }
-  /** Nothing changes while a plan is made, so each object is read once. */
+  /** Nothing changes while a plan is made, so each object and each list is read once. */
   const get: KubeClient['get'] = async (resource, key, options) => {
     const id = idOf(resource, key);
     const object = planned.get(id) ?? (await live.get(resource, key, options));
@@ -35,8 +37,10 @@ export function plannedCluster(live: KubeClient) {
   const client: KubeClient = {
     ...live,
     get,
-    list: async (resource, options) => {
-      const list = await live.list(resource, options);
+    list: async (resource, { signal, ...selection }) => {
+      const id = JSON.stringify([resource, selection]);
+      const list = lists.get(id) ?? (await live.list(resource, { ...selection, signal }));
+      lists.set(id, list);
       return { ...list, items: list.items.map((item) => planned.get(idOf(resource, keyOf(item))) ?? item) };
     },
     // eslint-disable-next-line eslint/require-yield -- it only waits

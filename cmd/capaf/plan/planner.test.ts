@@ -1,14 +1,30 @@
+import { setImmediate } from 'node:timers/promises';
 import * as E from 'fp-ts/lib/Either.js';
 import { expect } from 'chai';
 import { keyOf } from 'controller-runtime/client';
+import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
-import { CLUSTER, newApi } from '../../../controllers/awsfargateprofile/testing/api.ts';
-import { ACCOUNT, EKS_CLUSTER, NOTED, RECORDED } from '../../../controllers/awsfargateprofile/testing/builders.ts';
-import { awsAsWanted } from '../../../controllers/awsfargateprofile/testing/pass-state.ts';
+import { type Api, CLUSTER, PROFILE_KIND, newApi } from '../../../controllers/awsfargateprofile/testing/api.ts';
+import {
+  ACCOUNT,
+  EKS_CLUSTER,
+  NOTED,
+  OWNER_TAG,
+  PROFILE_ID,
+  PROFILE_TAGS,
+  RECORDED,
+} from '../../../controllers/awsfargateprofile/testing/builders.ts';
+import {
+  aSimulatedProfile,
+  aSimulatedRole,
+  awsAsWanted,
+  awsWith,
+} from '../../../controllers/awsfargateprofile/testing/pass-state.ts';
+import type { SimulatedProfile } from '../../../controllers/awsfargateprofile/testing/simulated-aws.ts';
 import { sessionOn } from '../../../controllers/awsfargateprofile/testing/simulated-session.ts';
 import type { EksCluster, Session } from '../../../pkg/cloud/index.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
-import { startPlanner } from './planner.ts';
+import { type PlannedObject, startPlanner } from './planner.ts';
 import { describePlan } from './run.ts';
 
 const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, name: 'prod-control-plane' };
@@ -30,6 +46,14 @@ async function planDeletion({ isClusterDeleted, deletionProtection }: World): Pr
     ...sessionOn(awsAsWanted()),
     clusters: { describe: async () => E.right(described) },
   };
+  const { planner, stop } = await startPlannerOn(api, session);
+  await planner.remove(key);
+  const objects = await planner.plan([key], ACCOUNT);
+  stop.abort();
+  return describePlan(objects, ACCOUNT, []);
+}
+
+async function startPlannerOn(api: Api, session: Session) {
   const stop = new AbortController();
   const planner = await startPlanner({
     client: api.client,
@@ -39,11 +63,86 @@ async function planDeletion({ isClusterDeleted, deletionProtection }: World): Pr
     clock: api.clock,
     signal: stop.signal,
   });
-  await planner.remove(key);
-  const objects = await planner.plan([key], ACCOUNT);
-  stop.abort();
-  return describePlan(objects, ACCOUNT, []);
+  return { planner, stop };
 }
+
+/** Objects of the namespace `team-a` in one EKS cluster. Each has its profile, with this status, and its role. */
+function siblings(statuses: Readonly<Record<string, SimulatedProfile['status']>>) {
+  const api = newApi();
+  api.putControlPlane({ region: RECORDED.region, eksClusterName: EKS_CLUSTER });
+  api.putCluster({ controlPlaneRef: REFERENCE }, { finalizers: ['cluster.cluster.x-k8s.io'] });
+  const all = Object.entries(statuses).map(([name, status]) => {
+    const role = RoleName.of(`prod-team-a_${name}_fargate`);
+    const profile = ProfileName.of(`team-a_${name}`);
+    const podExecutionRoleArn = RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/${role}`);
+    const tags = { ...PROFILE_TAGS, [OWNER_TAG]: `team-a/${name}` };
+    const note = {
+      ...NOTED,
+      profiles: [{ name: profile, id: PROFILE_ID, served: true }],
+      roles: [{ name: role, id: 'AROAEXAMPLE', checked: true }],
+    } as const;
+    return {
+      key: keyOf(api.put({ metadata: { name }, note, status: RECORDED })),
+      inAws: [
+        aSimulatedProfile({ name: profile, status, podExecutionRoleArn, tags }),
+        aSimulatedRole({ name: role }),
+      ] as const,
+    };
+  });
+  return { api, keys: all.map(({ key }) => key), session: sessionOn(awsWith(...all.flatMap(({ inAws }) => inAws))) };
+}
+
+describe('the plan of several objects in one EKS cluster', () => {
+  const deletionsOf = (objects: readonly PlannedObject[]): readonly string[] =>
+    objects.map(({ name, changes, end: { reason } }) => {
+      const deleted = changes.flatMap(({ deletedProfile }) => deletedProfile ?? []);
+      return `${name}: ${deleted.join()}, ${reason}`;
+    });
+
+  it('deletes one profile after the other, in any order of the objects', async () => {
+    const { api, keys, session } = siblings({ c: 'ACTIVE', a: 'ACTIVE', d: 'ACTIVE', b: 'ACTIVE' });
+    const { planner, stop } = await startPlannerOn(api, session);
+    for (const key of keys) await planner.remove(key);
+    expect(deletionsOf(await planner.plan(keys, ACCOUNT))).to.deep.equal([
+      'c: team-a_c, Deleted',
+      'a: team-a_a, Deleted',
+      'd: team-a_d, Deleted',
+      'b: team-a_b, Deleted',
+    ]);
+    stop.abort();
+  });
+
+  it('waits for a sibling that is being deleted and is not in the plan', async () => {
+    const { api, keys, session } = siblings({ a: 'ACTIVE', web: 'ACTIVE' });
+    const [first = expect.fail(), ...wanted] = keys;
+    api.server.storage.delete(PROFILE_KIND, first);
+    const { planner, stop } = await startPlannerOn(api, session);
+    for (const key of wanted) await planner.remove(key);
+    expect(deletionsOf(await planner.plan(wanted, ACCOUNT))).to.deep.equal(['web: team-a_web, Deleted']);
+    stop.abort();
+  });
+
+  it('asks AWS about the roles of all objects at the same time, and about each once', async () => {
+    const { api, keys, session } = siblings({ a: 'ACTIVE', b: 'ACTIVE', c: 'ACTIVE', unplanned: 'ACTIVE' });
+    const asked: string[] = [];
+    const running = new Set<string>();
+    let most = 0;
+    const get: Session['roles']['get'] = async (name) => {
+      asked.push(name);
+      running.add(name);
+      most = Math.max(most, running.size);
+      await setImmediate();
+      running.delete(name);
+      return session.roles.get(name);
+    };
+    const { planner, stop } = await startPlannerOn(api, { ...session, roles: { ...session.roles, get } });
+    const objects = await planner.plan(keys.slice(0, 3), ACCOUNT);
+    expect(objects.map(({ end }) => end.ready)).to.deep.equal(['True', 'True', 'True']);
+    expect(asked.toSorted()).to.deep.equal(['a', 'b', 'c'].map((name) => `prod-team-a_${name}_fargate`));
+    expect(most).to.equal(3);
+    stop.abort();
+  });
+});
 
 describe('the plan of a deletion, with the deletion protection of the EKS cluster', () => {
   const deletion = ['DeleteFargateProfile', 'DetachRolePolicy', 'DeleteRole'];

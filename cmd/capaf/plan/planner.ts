@@ -1,5 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { keyOf, keyText, type KubeClient, type KubeObject, type ObjectKey } from 'controller-runtime/client';
+import {
+  keyOf,
+  keyText,
+  type KubeClient,
+  type KubeObject,
+  type ObjectKey,
+  parseKeyText,
+} from 'controller-runtime/client';
 import type { Reconcile } from 'controller-runtime/controller';
 import { type Clock, formatAge, type Ms, systemRandom } from 'controller-runtime/env';
 import type { AWSFargateProfile, Condition } from '../../../api/v1beta2/index.ts';
@@ -9,6 +16,7 @@ import { locationOf } from '../../../controllers/shared/note.ts';
 import { type Caches, listSiblings, newCaches } from '../../../controllers/shared/caches.ts';
 import { ControlPlaneAccounts } from '../../../controllers/shared/control-plane/control-plane-accounts.ts';
 import { ControlPlaneFinalizer } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';
+import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
 import { ServedSchema } from '../../../controllers/shared/crd/served-schema.ts';
 import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
 import type { Sessions } from '../../../pkg/cloud/index.ts';
@@ -80,9 +88,21 @@ export async function startPlanner(options: PlannerOptions) {
   let current = '';
   let stage: string | undefined;
   const changes: (readonly [of: string, change: TimedChange])[] = [];
-  const aws = plannedAws(sessions, clock, (change) => {
+  const onChange = (change: PlannedChange): void => {
     changes.push([current, { ...change, ...(stage !== undefined && { after: stage }) }]);
-  });
+  };
+  /** The objects that get passes: those of the plan, and siblings for which they wait. */
+  const all = new Map<string, ObjectKey>();
+  /** Those of the other planned objects in the cluster of the current object. */
+  const rolesAhead = () => {
+    const object = find(parseKeyText(current));
+    const siblings = object === undefined ? [] : listSiblings(object, caches.typed.profiles);
+    return siblings.flatMap((sibling) => {
+      const name = all.has(keyText(keyOf(sibling))) ? roleNameOf(sibling) : undefined;
+      return name === undefined ? [] : [{ name, path: sibling.spec.rolePath ?? '/' }];
+    });
+  };
+  const aws = plannedAws(sessions, clock, onChange, rolesAhead);
   const cluster = plannedCluster(client);
   const caches = newCaches({ client: cluster, clock, random: systemRandom, logger: SILENT });
   const drained = new Set<string>();
@@ -91,14 +111,15 @@ export async function startPlanner(options: PlannerOptions) {
     const id = `${eksCluster} ${predecessor}`;
     if (obstacle === undefined && !drained.has(id)) {
       const fields = [{ name: 'drainTimeout', after: formatAge(until - since) }];
-      const change = { operation: 'EvictPods', resource: `Fargate profile "${predecessor}"`, fields };
-      changes.push([current, { ...change, ...(stage !== undefined && { after: stage }) }]);
+      onChange({ operation: 'EvictPods', resource: `Fargate profile "${predecessor}"`, fields });
     }
     drained.add(id);
     return E.right(undefined);
   };
   /** The objects that need no pass while others change: they are Ready, or wait for a sibling. */
   const resting = new Set<string>();
+  /** The objects whose last pass had to wait for a sibling, with a deletion too. */
+  const waiting = new Set<string>();
   let isWoken = false;
   /** The reconciler asks for a pass, because the turn of an object in its EKS cluster may have come. */
   const wake = (key: ObjectKey): void => {
@@ -126,34 +147,36 @@ export async function startPlanner(options: PlannerOptions) {
   }
 
   /** Returns the shortest time after which an object goes on without anything that happens in AWS. */
-  async function passOver(keys: ReadonlyMap<string, ObjectKey>): Promise<Ms | undefined> {
+  async function passOver(): Promise<Ms | undefined> {
     let shortest: Ms | undefined;
-    for (const [text, key] of keys) {
+    for (const [text, key] of all) {
       if (resting.has(text)) continue;
       current = text;
       let isKeeping = false;
+      let isWaiting = false;
       for (let pass = 0; pass < MOST_PASSES; pass++) {
         const before = changes.length;
         const next = await reconcile(key, { logger: SILENT, signal });
         const isChanged = changes.length > before;
         isKeeping = next.kind === 'after' && next.reason === 'PredecessorKept';
+        isWaiting = next.kind === 'after' && next.reason === 'WaitingForSibling';
         if (next.kind === 'after' && isKeeping) shortest = Math.min(shortest ?? next.delay, next.delay);
         if (!isChanged && (next.kind === 'after' || next.kind === 'done' || pass > 0)) break;
       }
-      const { ready, reason } = outcomeOf(find(key));
-      if (!isKeeping && (ready === 'True' || reason === 'WaitingForSibling')) resting.add(text);
+      if (isWaiting) waiting.add(text);
+      else waiting.delete(text);
+      if (isWaiting || (!isKeeping && outcomeOf(find(key)).ready === 'True')) resting.add(text);
     }
     return shortest;
   }
 
   /** Returns whether there were any. */
-  function addSiblings(all: Map<string, ObjectKey>): boolean {
+  function addSiblings(): boolean {
     const known = all.size;
     // A profile of another object that EKS is changing comes to its end only if passes of that object see it.
-    for (const object of [...all.values()].flatMap((key) => find(key) ?? []))
-      if (outcomeOf(object).reason === 'WaitingForSibling')
-        for (const sibling of listSiblings(object, caches.typed.profiles))
-          all.set(keyText(keyOf(sibling)), keyOf(sibling));
+    for (const object of [...waiting].flatMap((text) => find(parseKeyText(text)) ?? []))
+      for (const sibling of listSiblings(object, caches.typed.profiles))
+        all.set(keyText(keyOf(sibling)), keyOf(sibling));
     return all.size > known;
   }
 
@@ -177,8 +200,8 @@ export async function startPlanner(options: PlannerOptions) {
       const isKnown = (key: ObjectKey): boolean => (accountOf(key) ?? account) === account;
       const keys = asked.filter(isKnown);
       const pausedBy = endPauses(keys, caches, cluster);
-      const all = new Map(keys.map((key) => [keyText(key), key]));
-      let delay = await passOver(all);
+      for (const key of keys) all.set(keyText(key), key);
+      let delay = await passOver();
       const then = new Map(keys.map((key) => [keyText(key), outcomeOf(find(key))]));
       let isOfAll = true;
       for (let round = 0; round < Math.max(LEAST_ROUNDS, ROUNDS_PER_OBJECT * all.size); round++) {
@@ -188,13 +211,13 @@ export async function startPlanner(options: PlannerOptions) {
         else if (delay !== undefined) {
           skipped += delay;
           stage = 'keepPredecessorFor is over';
-        } else if (!addSiblings(all)) {
+        } else if (!addSiblings()) {
           if (isOfAll) break;
           // What the others have changed may concern the objects at rest.
           resting.clear();
         }
         isOfAll = resting.size === 0;
-        delay = await passOver(all);
+        delay = await passOver();
       }
       return asked.map((key) => {
         const object = find(key);

@@ -47,14 +47,19 @@ export async function runPlan(names: readonly string[], options: PlanOptions, io
       const key = { namespace: manifest.namespace ?? kube.namespace, name: manifest.name };
       return { manifest, key, live: planner.live(key) };
     });
-    if (options.delete !== true)
-      for (const { manifest, key, live } of ofFiles) planner.apply(await dryRun(client, manifest, live, key, signal));
+    const dryRuns = options.delete === true ? [] : ofFiles;
+    const answers = await Promise.allSettled(
+      dryRuns.map(({ manifest, key, live }) => dryRun(client, manifest, live, key, signal)),
+    );
+    for (const answer of answers) {
+      if (answer.status === 'rejected') throw answer.reason;
+      planner.apply(answer.value);
+    }
     const keys =
       filename.length === 0 ? await findObjects(names, options, kube, signal) : ofFiles.map(({ key }) => key);
-    if (options.delete === true) for (const key of keys) await planner.remove(key);
+    if (options.delete === true) await Promise.all(keys.map((key) => planner.remove(key)));
     const session = await attempt(() => aws.open(managerRegion ?? FALLBACK_REGION));
-    if (E.isLeft(session))
-      throw new Failure(`AWS does not accept the credentials, and without AWS there is no plan. ${session.left}`);
+    if (E.isLeft(session)) throw new Failure(`there is no plan without AWS: ${session.left}`);
     const { account } = session.right;
     const notes = unseen === undefined ? [] : [unseen];
     const planned = await planner.plan(keys, account);
@@ -81,8 +86,9 @@ async function findObjects(names: readonly string[], options: PlanOptions, kube:
   const namespace = options.allNamespaces === true ? undefined : kube.namespace;
   const keys = (await listObjects(kube.client, { namespace, names }, signal)).map(keyOf);
   if (keys.length > 0) return keys.filter(({ name }) => names.length === 0 || names.includes(name));
-  const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
-  throw new Failure(`there is no AWSFargateProfile in ${where}; ${CHOOSE_OBJECTS}, or manifests with -f`);
+  const where =
+    namespace === undefined ? 'any namespace; choose a --context' : `namespace ${namespace}; ${CHOOSE_OBJECTS}`;
+  throw new Failure(`there is no AWSFargateProfile in ${where}, or manifests with -f`);
 }
 
 const isAtRest = ({ changes, end }: ObjectWithPods): boolean => changes.length === 0 && end.ready === 'True';

@@ -44,8 +44,7 @@ interface Seen {
 
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
-/** @throws Failure if an object that is named does not exist; KubeError */
-/** `cluster`: of this Cluster only. */
+/** `cluster`: of this Cluster only. @throws Failure if an object that is named does not exist; KubeError */
 export async function readStatus(
   management: KubeAccess,
   { cluster, ...scope }: Scope & { readonly cluster: string | undefined },
@@ -96,7 +95,7 @@ function groupsOf(objects: readonly AWSFargateProfile[], asked: readonly Group[]
   });
 }
 
-/** An EKS cluster that Cluster API does not manage and that has no objects. */
+/** An EKS cluster that Cluster API does not manage and that has no objects. @throws Failure if EKS does not show it */
 export const readEksCluster = (eksCluster: Target['eksCluster'], access: StatusAccess): Promise<TreeNode> =>
   readGroup({ eksCluster, objects: [] }, { isUnowned: () => true, events: new Map() }, access);
 
@@ -112,8 +111,11 @@ async function readGroup(group: Group, seen: Seen, { aws, management, openPods, 
   const place = (E.isRight(found) ? found.right : undefined) ?? group.eksCluster;
   const name = place?.name ?? recorded?.eksClusterName;
   const region = place?.region ?? recorded?.region ?? aws.region;
+  const readFacts = async (): Promise<Answer<EksFacts>> =>
+    name === undefined ? UNNAMED : E.right(await readEksFacts(aws, name, region, objects));
   const [eks, pods] = await Promise.all([
-    name === undefined ? UNNAMED : tolerate(signal, () => readEksFacts(aws, name, region, objects)),
+    // Without Cluster API, there is nothing else to show.
+    management === undefined ? readFacts() : tolerate(signal, readFacts).then(E.flatten),
     tolerate(signal, () => countPods(() => openPods(group), signal)),
   ]);
   const eksNode = eksClusterNode(name ?? '', region ?? '', eks);

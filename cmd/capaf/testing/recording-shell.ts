@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { toPrintableLine } from 'controller-runtime/text';
 
 /** The programs that printed commands name. A shell function stands for each. */
 const PROGRAMS = ['aws', 'kubectl', 'terraform', 'eksctl', 'capaf'];
@@ -55,3 +56,21 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
     .map((all) => all.join('')),
   fc.string({ unit: 'binary', maxLength: 20 }),
 );
+
+/**
+ * The printed commands run with the words that they have for a harmless text, with the hostile text in its place,
+ * whatever the text is.
+ */
+export function expectSameWords(commandsFor: (text: string) => readonly string[]): void {
+  const wordsFor = (text: string) => recordCommands(commandsFor(text).map(toPrintableLine).join('\n'));
+  const harmless = wordsFor('VALUE');
+  expect(harmless.flat().join(' ')).to.contain('VALUE');
+  fc.assert(
+    fc.property(hostileText, (text) => {
+      const expected = harmless.map((words) =>
+        words.map((word) => toPrintableLine(word.replaceAll('VALUE', () => text))),
+      );
+      expect(wordsFor(text)).to.deep.equal(expected);
+    }),
+  );
+}

@@ -4,11 +4,10 @@ import type { Target } from '../goal/target.ts';
 import type { Abandonment, SubnetSource } from '../reasons/wording.ts';
 import { type AffectedConditionType, type Reason, inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 
-const CONDITION_TYPE_OF: Readonly<Record<aws.AwsFailure['service'], AffectedConditionType>> = {
-  eks: 'EKSFargateProfileReady',
+/** Of a call of EKS, it is EKSFargateProfileReady. */
+const CONDITION_TYPE_OF: Readonly<Partial<Record<aws.AwsService, AffectedConditionType>>> = {
   iam: 'IAMFargateRolesReady',
   sts: 'CredentialsReady',
-  ec2: 'EKSFargateProfileReady',
 };
 
 /** Messages name the credentials and the EKS cluster of the call. */
@@ -78,7 +77,7 @@ export function reasonForCredentials(
 export function reasonForFailure(failure: aws.AwsFailure, context: CallContext): Reason {
   const { region, account, abandonment, isOfObject = false } = context;
   const detail = aws.describeFailure(failure);
-  const said = { detail, about: CONDITION_TYPE_OF[failure.service] };
+  const said = { detail, about: CONDITION_TYPE_OF[failure.service] ?? 'EKSFargateProfileReady' };
   if (aws.isNotDispatched(failure) && !isLate(failure)) return newReason('NotNow', { because: failure.message });
   if (aws.isCredentialsInvalid(failure)) {
     const whose = aws.credentialsName(context.identity);

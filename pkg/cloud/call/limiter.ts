@@ -186,11 +186,11 @@ export type CallKind = 'read' | 'mutation';
  * AWS does not publish most limits, so the rate limiter lowers a rate when AWS throttles. These bounds keep AWS from
  * throttling the manager of a large installation at its start.
  */
-const LIMITS: Readonly<Record<AwsService, Readonly<Record<CallKind, RateLimit>>>> = {
-  eks: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
-  iam: { read: { rate: 100, burst: 100 }, mutation: { rate: 50, burst: 50 } },
-  sts: { read: { rate: 20, burst: 20 }, mutation: { rate: 20, burst: 20 } },
-  ec2: { read: { rate: 20, burst: 20 }, mutation: { rate: 20, burst: 20 } },
+const LIMITS: Readonly<Record<CallKind, RateLimit>> = {
+  read: { rate: 100, burst: 100 },
+  mutation: { rate: 50, burst: 50 },
 };
+const OF_OTHERS: RateLimit = { rate: 20, burst: 20 };
 
-export const rateLimitFor = (service: AwsService, kind: CallKind): RateLimit => LIMITS[service][kind];
+export const rateLimitFor = (service: AwsService, kind: CallKind): RateLimit =>
+  service === 'eks' || service === 'iam' ? LIMITS[kind] : OF_OTHERS;

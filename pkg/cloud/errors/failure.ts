@@ -1,5 +1,5 @@
-/** Only capaf asks `ec2`. */
-export type AwsService = 'eks' | 'iam' | 'sts' | 'ec2';
+/** The prefixes of IAM actions. Only capaf asks `ec2`, `servicequotas` and `cloudwatch`. */
+export type AwsService = 'eks' | 'iam' | 'sts' | 'ec2' | 'servicequotas' | 'cloudwatch';
 
 /**
  * A failed AWS call. `code` is AWS's error name (`ResourceInUseException`, `AccessDenied`, …) or one of these:

@@ -49,6 +49,12 @@ export interface Config {
     readonly trustVisibleToEksMs: number;
     readonly maxRoles: number;
   };
+  /** What Service Quotas and CloudWatch tell about each account in each region. They have no value for an absent one. */
+  readonly quotas: {
+    readonly profilesPerCluster?: number;
+    readonly fargateVCpus?: number;
+    readonly fargateVCpusInUse?: number;
+  };
   /**
    * The time in milliseconds from the arrival of an AWS call at the AWS emulator until the emulator executes the call.
    */
@@ -81,6 +87,7 @@ export const defaultConfig: Config = {
     // IAM's default quota (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html).
     maxRoles: 1_000,
   },
+  quotas: { profilesPerCluster: 10, fargateVCpus: 4_000, fargateVCpusInUse: 12.25 },
   latencyMs: 0,
 };
 

@@ -15,6 +15,7 @@ import { roleOperations } from './iam/roles.ts';
 import { simulationOperations } from './iam/simulation.ts';
 import type { Input } from './input.ts';
 import { type Principal, type Service, Principals, missingAllow } from './sts/principals.ts';
+import { cloudWatchOperations, serviceQuotasOperations } from './quotas.ts';
 import { stsOperations } from './sts/sts.ts';
 import { Throttle } from './throttle.ts';
 import { AwsState } from './aws-state.ts';
@@ -24,6 +25,8 @@ const operations: Readonly<Record<Service, Operations>> = {
   iam: { ...roleOperations, ...policyOperations, ...instanceProfileOperations, ...simulationOperations },
   sts: stsOperations,
   ec2: ec2Operations,
+  servicequotas: serviceQuotasOperations,
+  cloudwatch: cloudWatchOperations,
 };
 
 /**

@@ -79,7 +79,13 @@ function decode(text: string): string {
   }
 }
 
-function readBody(request: WireRequest): Input {
+/** A request of the protocol AWS JSON 1.1, whose header X-Amz-Target names the operation. */
+export const readJson = (target: string, body: string): RoutedOperation => ({
+  operation: target.replace(/^.*\./, ''),
+  input: readBody({ body }),
+});
+
+function readBody(request: Pick<WireRequest, 'body'>): Input {
   if (request.body === '') return {};
   let body: unknown;
   try {
@@ -102,6 +108,11 @@ export function eksError(error: AwsError, requestId: string): WireResponse {
     { 'x-amzn-errortype': error.code },
     requestId,
   );
+}
+
+/** In the protocol AWS JSON 1.1. */
+export function jsonError({ code, message, status }: AwsError, requestId: string): WireResponse {
+  return jsonResponse(status, { __type: code, Message: message }, {}, requestId);
 }
 
 // Converts the output of an EKS operation to JSON values. EKS encodes times as seconds since the epoch.

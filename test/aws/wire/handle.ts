@@ -1,8 +1,8 @@
 import { AwsError } from '../model/errors.ts';
 import { type Model, findOperation } from '../model/model.ts';
 import type { Input } from '../model/input.ts';
-import type { Principal, Service } from '../model/sts/principals.ts';
-import { eksAnswer, eksError, routeEks } from './eks.ts';
+import { type Principal, type Service, isJson } from '../model/sts/principals.ts';
+import { eksAnswer, eksError, jsonError, readJson, routeEks } from './eks.ts';
 import type { WireRequest, WireResponse } from './http.ts';
 import { queryAnswer, queryError, readQueryInput } from './query.ts';
 import { type Scope, readScope } from './sigv4.ts';
@@ -63,7 +63,11 @@ export function receive(model: Model, request: WireRequest, now: number): Receiv
 }
 
 /** By the version of its API. */
-const SERVICES: Readonly<Record<string, Service>> = { '2011-06-15': 'sts', '2016-11-15': 'ec2' };
+const SERVICES: Readonly<Record<string, Service>> = {
+  '2011-06-15': 'sts',
+  '2016-11-15': 'ec2',
+  '2010-08-01': 'cloudwatch',
+};
 
 function understand(request: WireRequest): RoutedCall {
   if (request.path !== '/') {
@@ -74,6 +78,8 @@ function understand(request: WireRequest): RoutedCall {
       return { service: 'eks', operation: 'Unknown', input: {}, refusal: error };
     }
   }
+  const target = request.headers['x-amz-target'];
+  if (target !== undefined) return { service: 'servicequotas', ...readJson(target, request.body) };
   const form = new URLSearchParams(request.body);
   const service = SERVICES[form.get('Version') ?? ''] ?? 'iam';
   return { service, operation: form.get('Action') ?? 'Unknown', input: readQueryInput(form) };
@@ -88,11 +94,12 @@ export function respond(model: Model, received: ReceivedCall, now: number): Wire
   if (answer.kind === 'error') return refuse(received, answer.error);
   const { output } = answer;
   return {
-    response: service === 'eks' ? eksAnswer(output, requestId) : queryAnswer(service, operation, output, requestId),
+    response: isJson(service) ? eksAnswer(output, requestId) : queryAnswer(service, operation, output, requestId),
   };
 }
 
 export function refuse({ service, requestId }: ReceivedCall, error: AwsError): WireAnswer {
+  if (service === 'servicequotas') return { response: jsonError(error, requestId), error };
   return {
     response: service === 'eks' ? eksError(error, requestId) : queryError(service, error, requestId),
     error,

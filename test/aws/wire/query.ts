@@ -8,6 +8,7 @@ import { escapeXml, toXml } from './xml.ts';
 const namespaces: Readonly<Record<string, string>> = {
   iam: 'https://iam.amazonaws.com/doc/2010-05-08/',
   sts: 'https://sts.amazonaws.com/doc/2011-06-15/',
+  cloudwatch: 'http://monitoring.amazonaws.com/doc/2010-08-01/',
 };
 
 type Tree = Map<string, Tree | string>;

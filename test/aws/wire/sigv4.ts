@@ -16,9 +16,15 @@ export interface Scope {
 const credential =
   /^AWS4-HMAC-SHA256 Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, ?SignedHeaders=([^,\s]+), ?Signature=[0-9a-f]{64}$/;
 
-function isService(name: string): name is Service {
-  return name === 'eks' || name === 'iam' || name === 'sts' || name === 'ec2';
-}
+/** By the name for which a request is signed. */
+const SERVICES = new Map<string, Service>([
+  ['eks', 'eks'],
+  ['iam', 'iam'],
+  ['sts', 'sts'],
+  ['ec2', 'ec2'],
+  ['servicequotas', 'servicequotas'],
+  ['monitoring', 'cloudwatch'],
+]);
 
 /**
  * Returns the region for which requests to the AWS service must be signed. IAM is global, so its requests are signed
@@ -41,12 +47,13 @@ export function readScope(request: WireRequest): Scope {
     throw new AwsError('MissingAuthenticationToken', 403, 'Request is missing Authentication Token');
   }
   const parts = credential.exec(header);
-  const [, accessKeyId, , region, service] = parts ?? [];
-  if (accessKeyId === undefined || region === undefined || service === undefined) {
+  const [, accessKeyId, , region, name] = parts ?? [];
+  if (accessKeyId === undefined || region === undefined || name === undefined) {
     throw new AwsError('IncompleteSignature', 400, `${header.slice(0, 40)} not a valid Authorization header`);
   }
-  if (!isService(service)) {
-    throw new AwsError('SignatureDoesNotMatch', 403, `Credential should be scoped to correct service: '${service}'.`);
+  const service = SERVICES.get(name);
+  if (service === undefined) {
+    throw new AwsError('SignatureDoesNotMatch', 403, `Credential should be scoped to correct service: '${name}'.`);
   }
   if (signingRegion(service, region) !== region) {
     throw new AwsError('SignatureDoesNotMatch', 403, `Credential should be scoped to a valid region. `);

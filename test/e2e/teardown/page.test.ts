@@ -43,7 +43,7 @@ const KINDS: Readonly<Record<string, string>> = {
   awsmanagedclusters: 'AWSManagedCluster',
   awsfargateprofiles: 'AWSFargateProfile',
 };
-const SERVICES = { eks: 'EKS', iam: 'IAM', sts: 'STS', ec2: 'EC2' } as const;
+const SERVICES: Readonly<Record<string, string>> = { eks: 'EKS', iam: 'IAM', sts: 'STS', ec2: 'EC2' };
 
 /** The arrows of a mermaid sequence diagram, each as `sender → receiver: text`. */
 function arrowsOf(text: string): readonly string[] {

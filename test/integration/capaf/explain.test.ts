@@ -178,8 +178,14 @@ spec:
         ['web-7d9c'],
         /^capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n$/,
       ],
-      [['web-7d9c', '--cluster', 'no'], /^capaf: there is no Cluster default\/no; choose its namespace or --context/],
-      [['-f', '-', '--cluster', 'no'], /^capaf: there is no Cluster default\/no; choose its namespace or --context/],
+      [
+        ['web-7d9c', '--cluster', 'no'],
+        /^capaf: there is no Cluster default\/no; check its name, its namespace and the --context\n$/,
+      ],
+      [
+        ['-f', '-', '--cluster', 'no'],
+        /^capaf: there is no Cluster default\/no; check its name, its namespace and the --context\n$/,
+      ],
       [
         ['-f', '-', '--cluster', 'prod', '-n', 'x'],
         /^capaf: standard input:2:32: the namespace is shop, but -n names x/,

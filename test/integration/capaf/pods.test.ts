@@ -120,7 +120,7 @@ describe('capaf pods', () => {
     const { url, caPath } = world.controlPlane;
     const certificateAuthority = readFileSync(caPath).toString('base64');
     world.aws.admin.setCluster({ name, apiServer: { endpoint: 'http://10.0.0.1', certificateAuthority } });
-    const remedy = `or name a kubeconfig with --workload-kubeconfig; this command writes one: aws eks update-kubeconfig --name=${name} --kubeconfig=pods.kubeconfig`;
+    const remedy = `or name a kubeconfig with --workload-kubeconfig; this command writes one: aws eks update-kubeconfig --region=us-east-1 --name=${name} --kubeconfig=pods.kubeconfig`;
     expect((await pods(...without)).stderr).to.equal(
       `capaf: EKS shows no endpoint with a certificate authority for EKS cluster ${name}. EKS shows both when the cluster is ACTIVE, ${remedy}\n`,
     );
@@ -132,7 +132,10 @@ describe('capaf pods', () => {
   it('fails for a wrong name or option, and says what would be right', async () => {
     const cases = [
       [[], /^capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n$/],
-      [['--cluster', 'no'], /^capaf: there is no Cluster default\/no; choose its namespace or --context/],
+      [
+        ['--cluster', 'no'],
+        /^capaf: there is no Cluster default\/no; check its name, its namespace and the --context\n$/,
+      ],
     ] as const;
     for (const [args, problem] of cases) {
       const { stdout, stderr, code } = await pods(...args);

@@ -124,6 +124,10 @@ describe('capaf status', () => {
         '--eks-cluster shows an EKS cluster without objects: leave out --cluster and the names',
       ],
       [
+        ['--eks-cluster', 'nope'],
+        'AWS has no EKS cluster nope in us-east-1; check --region, and the account of the credentials',
+      ],
+      [
         ['--workload-kubeconfig', 'x'],
         '--workload-kubeconfig is of one cluster: name it with --cluster or --eks-cluster',
       ],

@@ -44,12 +44,15 @@ describe('capaf, while it waits', () => {
   async function interrupt(args: readonly string[], what: string): Promise<string> {
     const running = spawnCapaf(world, args);
     const closed = once(running, 'close') as Promise<[number]>;
-    let line = '';
-    for await (line of createInterface(running.stderr)) if (line.includes(what)) break;
-    running.kill('SIGINT');
+    const lines: string[] = [];
+    for await (const line of createInterface(running.stderr)) {
+      lines.push(line);
+      if (line.includes(what) && !running.killed) running.kill('SIGINT');
+    }
     const [code] = await closed;
-    expect(code, line).to.equal(1);
-    return line;
+    const last = lines.pop();
+    expect({ code, last }, lines.join('\n')).to.deep.equal({ code: 1, last: 'capaf: received SIGINT' });
+    return lines.find((line) => line.includes(what)) ?? '';
   }
 
   const commands = {

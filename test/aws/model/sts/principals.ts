@@ -3,7 +3,11 @@ import { matchesGlob } from '../iam/trust-policy.ts';
 import type { ModelEnv } from '../env.ts';
 import { partitionOf } from '../partition.ts';
 
-export type Service = 'eks' | 'iam' | 'sts' | 'ec2';
+/** As in the names of IAM actions. */
+export type Service = 'eks' | 'iam' | 'sts' | 'ec2' | 'servicequotas' | 'cloudwatch';
+
+/** Whether the service answers in JSON. The others answer in XML. */
+export const isJson = (service: Service): boolean => service === 'eks' || service === 'servicequotas';
 
 export interface RoleSession {
   readonly roleArn: string;
@@ -207,9 +211,9 @@ function accessDenied(
   resource: string,
   because: string,
 ): AwsError {
-  const code = { eks: 'AccessDeniedException', iam: 'AccessDenied', sts: 'AccessDenied', ec2: 'UnauthorizedOperation' };
+  const code = service === 'ec2' ? 'UnauthorizedOperation' : isJson(service) ? 'AccessDeniedException' : 'AccessDenied';
   return new AwsError(
-    code[service],
+    code,
     403,
     `User: ${arn} is not authorized to perform: ${action} on resource: ${resource} ${because}`,
   );

@@ -1,0 +1,70 @@
+import * as E from 'fp-ts/lib/Either.js';
+import { textAt } from 'controller-runtime/json';
+import type { Clients } from '../sdk-clients.ts';
+import type { AwsConfig } from '../session.ts';
+
+/** What a request needs for a service that has no client of the SDK here. The client of STS signs the request. */
+export interface Sender extends Pick<AwsConfig, 'endpoints' | 'transport'>, Pick<Clients, 'sts'> {
+  readonly region: string;
+  readonly abortSignal: AbortSignal;
+}
+
+/** The services, and the names in their host names and signatures. */
+const NAMES = { ec2: 'ec2', servicequotas: 'servicequotas', cloudwatch: 'monitoring' } as const;
+
+/** In the query protocol, whose answers are XML. @throws as the SDK does */
+export async function sendQuery(
+  sender: Sender,
+  service: 'ec2' | 'cloudwatch',
+  parameters: Readonly<Record<string, string>>,
+): Promise<string> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' };
+  const { status, text } = await send(sender, service, headers, new URLSearchParams(parameters).toString());
+  if (status === 200) return text;
+  const [, name] = /<Code>([^<]*)</.exec(text) ?? [];
+  const [, message] = /<Message>([^<]*)</.exec(text) ?? [];
+  throw sdkError(status, name, message);
+}
+
+/** In the protocol AWS JSON 1.1. `target` names the API and the operation. @throws as the SDK does */
+export async function sendJson(
+  sender: Sender,
+  service: 'servicequotas',
+  target: string,
+  input: Readonly<Record<string, string>>,
+): Promise<unknown> {
+  const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': target };
+  const { status, text } = await send(sender, service, headers, JSON.stringify(input));
+  const answer = E.toUnion(
+    E.tryCatch(
+      (): unknown => JSON.parse(text),
+      () => undefined,
+    ),
+  );
+  if (status === 200) return answer;
+  const name = textAt(answer, '__type')?.replace(/^.*#/, '');
+  throw sdkError(status, name, textAt(answer, 'message') ?? textAt(answer, 'Message'));
+}
+
+const sdkError = (httpStatusCode: number, name: string | undefined, message: string | undefined): Error =>
+  Object.assign(new Error(message), { name, $fault: 'client', $metadata: { httpStatusCode } });
+
+async function send(
+  { sts: { config }, endpoints, transport, region, abortSignal }: Sender,
+  service: keyof typeof NAMES,
+  ownHeaders: Readonly<Record<string, string>>,
+  body: string,
+) {
+  const name = NAMES[service];
+  const { fips, dualStack } = endpoints;
+  const endpoint = { Region: region, UseFIPS: fips, UseDualStack: dualStack, UseGlobalEndpoint: false };
+  const ofSts = config.endpointProvider(endpoint).url;
+  const url = new URL(endpoints.urlFor(service, region) ?? ofSts.href.replace('//sts', `//${name}`));
+  const { protocol, hostname, port, host, pathname: path } = url;
+  const signer = await config.signer({ name: 'sigv4', signingName: name, signingRegion: region, properties: {} });
+  const request = { method: 'POST', protocol, hostname, path, query: {}, headers: { host, ...ownHeaders }, body };
+  const signed = await signer.sign({ ...request, ...(port !== '' && { port: Number(port) }) });
+  const { response } = await transport.handle(signed, { abortSignal });
+  const text = response.body instanceof Uint8Array ? new TextDecoder().decode(response.body) : '';
+  return { status: response.statusCode, text };
+}
