@@ -2,7 +2,7 @@ import type { KubeObject } from 'controller-runtime/client';
 import { fieldAt, isRecord } from 'controller-runtime/json';
 import { FINALIZER, PAUSED_ANNOTATION, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { type Aws, type AwsRequest, ELSEWHERE, arnOfProfile, arnOfRole, userOf } from './aws.ts';
-import type { Answered } from './pass.ts';
+import { type Answered, NAMESPACE } from './pass.ts';
 import { LONG_AGO } from './time.ts';
 import { CLUSTER_PATH, pathOf, type World } from './world.ts';
 
@@ -37,7 +37,7 @@ export function findHarm(
   if (request.call === 'EvictPod' && isTaker(before.aws, request.name, by))
     return `the pod on ${request.name} is evicted, and would start there again`;
   if (request.call !== 'DeleteFargateProfile') return undefined;
-  return findGap(before, request.name, by) ?? findStoppedPod(before, request.name, by);
+  return findGap(before, request.name, by, answered) ?? findStoppedPod(before, request.name, by);
 }
 
 /** EKS would start a pod on this profile, whose name comes first. */
@@ -91,15 +91,26 @@ function isKnownStripped(answered: readonly Answered[], name: string | undefined
   return text.includes('"tags"') && !text.includes('cluster-api-provider-aws-fargate/');
 }
 
-/** A profile that serves pods goes only with its object, or if another profile of the object serves them. */
-function findGap({ aws, objects }: World, name: string, by: string): string | undefined {
+/**
+ * A profile that serves pods goes only with its object, or if the pass has read another profile of the object that serves
+ * them. Nobody can see that somebody deletes the other one right before the call.
+ */
+function findGap({ aws, objects }: World, name: string, by: string, answered: readonly Answered[]): string | undefined {
   const object = objects[pathOf(by)];
   if (aws.profiles[name]?.status !== 'ACTIVE' || object === undefined || isDeleting(object)) return undefined;
   const hasOther = Object.entries(aws.profiles).some(
     ([each, { status, by: owner }]) => each !== name && owner === by && status === 'ACTIVE',
   );
+  const hasReadOther = answered.some(({ request, answer }) => {
+    if (request.to !== 'aws' || request.call !== 'DescribeFargateProfile' || request.name === name) return false;
+    const profile = 'right' in answer ? fieldAt(answer.right, 'profile') : undefined;
+    const isOwn = JSON.stringify(fieldAt(profile, 'tags') ?? {}).includes(`"${NAMESPACE}/${by}"`);
+    return isOwn && fieldAt(profile, 'status') === 'ACTIVE';
+  });
   const wasNeverReady = fieldAt(fieldAt(object['status'], 'initialization'), 'provisioned') !== true;
-  return hasOther || wasNeverReady ? undefined : `the last ACTIVE profile ${name} of the living ${by} is deleted`;
+  return hasOther || hasReadOther || wasNeverReady
+    ? undefined
+    : `the last ACTIVE profile ${name} of the living ${by} is deleted`;
 }
 
 /**

@@ -38,14 +38,16 @@ function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   const { note, wanted } = desired;
   const open = note.profiles.filter(({ requestedAt }) => requestedAt !== undefined);
   if (observed.cluster === 'gone') return false;
-  if (wanted === undefined)
-    return desired.isLost || open.length > 0 || note.roles.some(({ requestedAt }) => requestedAt !== undefined);
+  if (wanted === undefined) return desired.isLost || open.length > 0 || hasOpenRequest(note.roles);
   return (
     open.length > 0 &&
     (open.some(({ name }) => name !== wanted.profile.name) ||
       foundRoles(observed.roles).some((found) => isUnwantedRole(desired, observed, found)))
   );
 }
+
+const hasOpenRequest = (entries: readonly { readonly requestedAt?: Ms }[]): boolean =>
+  entries.some(({ requestedAt }) => requestedAt !== undefined);
 
 const waitForCreate = ({ isLost }: Desired, next: string): Reason =>
   newReason('Propagating', {
@@ -60,7 +62,9 @@ const waitForCreate = ({ isLost }: Desired, next: string): Reason =>
  * profile.
  */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
-  if (canCreateStillAppear(desired, observed)) return waitForCreate(desired, 'continues');
+  // Without a record of it, a profile may still appear and keep the EKS cluster. A role that appears stays anyway.
+  const mayAppear = desired.isLost || hasOpenRequest(desired.note.profiles);
+  if (mayAppear && observed.cluster !== 'gone') return waitForCreate(desired, 'continues');
   const found = observed.profiles.find(
     (each) => ownershipOf(desired, each).kind === 'ours' || strippedProfileReason(desired, each) !== undefined,
   );

@@ -4,6 +4,7 @@ import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
 import { roleOwnership } from '../../../../pkg/fargate/ownership.ts';
 import { OWNER_TAG, foldCase, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
+import { ownershipOf } from '../../model/identity.ts';
 import { findProfile, findRole } from '../../model/observed-state.ts';
 import { type Mutation, isRoleRemoval } from '../../model/change.ts';
 import { DELETING } from '../../model/profile-status.ts';
@@ -121,6 +122,9 @@ async function findProfileUsing(
     const { status, tags } = lookup.right.profile;
     const leaver = leaving.get(tagValue(tags, OWNER_TAG, keepCase) ?? '');
     if (leaver !== undefined) return keepFor(`AWSFargateProfile ${leaver}`);
+    // A late answer to a request that no record has: the next reconcile deletes the profile first.
+    if (seen === undefined && status !== DELETING && ownershipOf(desired, lookup.right.profile).kind === 'ours')
+      return stop(newReason('Outdated', { because: `Fargate profile "${profile}" of this object has appeared` }));
     if (status !== DELETING) return keepFor(`Fargate profile "${profile}"`);
     obstacle = stop(newReason('DeletingProfile', { name: profile }));
   }
