@@ -466,14 +466,14 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
   scenario('cluster', 'the Cluster, its control plane and EKS cluster change or vanish', [3, 0], {
     actions: [...LIFE, ...CHANGES_OF_CLUSTER],
-    stalls: ['NoPrivateSubnets', 'TargetChanged', 'TargetUnknown', 'EKSClusterNotFound'],
+    stalls: ['NoPrivateSubnets', 'TargetChanged', 'EKSClusterNotFound'],
   }),
   scenario('move', 'clusterctl moves the objects', [3, 1], { actions: [...LIFE, moves] }),
   scenario('restore', 'an object is restored from an old backup', [4, 1], {
     actions: [...LIFE, ...backups('web')],
     faults: ['crash', 'answerLost'],
   }),
-  scenario('records', 'the record of an object is set back to an earlier moment', [4, 1], {
+  scenario('records', 'the record of an object is set back to an earlier moment', [4, 0], {
     actions: [creates('web'), deletes('web'), OTHER, ...setsBack('web')],
     stalls: ['SpecDiffers'],
   }),
@@ -485,7 +485,7 @@ export const SCENARIOS: readonly Scenario[] = [
     actions: [creates('web', REPLACE), deletes('web'), OTHER, dropsNote('web')],
     faults: LOSSES,
   }),
-  scenario('elsewhere', 'another management cluster replaces the profile of the same object', [4, 1], {
+  scenario('elsewhere', 'another management cluster replaces the profile of the same object', [4, 0], {
     actions: [
       creates('web', REPLACE),
       deletes('web'),
@@ -537,7 +537,7 @@ export const REACHED = `
   AWSError AWSUnavailable AccessDenied ClusterDeleting ClusterUpdating ClusterVanished CreateFailed Creating
   DeleteFailed DeletingProfile Draining EKSClusterNotFound NoPrivateSubnets OwnershipTagMissing PredecessorKept
   ProfileNotOwned Propagating QuotaExceeded RemovingPredecessor Replacing RestoringRole RetainBlocksClusterDeletion
-  RoleNotOwned RoleTrustInvalid TargetChanged TargetUnknown WaitingForCluster WaitingForCreate
+  RoleNotOwned RoleTrustInvalid TargetChanged WaitingForCluster WaitingForCreate
   WaitingForEKSControlPlane WaitingForSibling
 `
   .trim()

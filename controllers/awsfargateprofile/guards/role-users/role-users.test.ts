@@ -122,6 +122,14 @@ describe('roleUnused', () => {
     }
   });
 
+  it('begins again for a profile of the object itself that has appeared since, and that has to be deleted first', async () => {
+    const aws = awsWith(sharedRole);
+    const pass = passStateFor(aws, named);
+    const own = aSimulatedProfile({ podExecutionRoleArn: SHARED_ROLE_ARN });
+    aws.profiles.set(own.name, own);
+    expect(describeObstacle(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), pass))).to.equal('stop: Outdated');
+  });
+
   it('ignores a profile that disappears between list and read, and a cluster that has disappeared since', async () => {
     for (const vanish of [
       (aws: SimulatedAws) => void aws.profiles.delete('theirs'),
