@@ -390,6 +390,19 @@ describe('Lanes', () => {
     expect(run(1_000)).to.be.at.most(3 * run(500));
   });
 
+  it('look at few of the objects that something else stops, and let the object behind them go', () => {
+    const many = newLanes(clock);
+    for (let index = 0; index < 1_000; index++) {
+      const object = profile(`a-${index}`);
+      many.stopped.add(object.metadata.name);
+      many.put(object);
+    }
+    const last = many.put(profile('last'));
+    const before = many.questions();
+    expect(many.lanes.findAhead(LANE, last)).to.equal(undefined);
+    expect(many.questions() - before).to.be.at.most(50);
+  });
+
   describe('wake', () => {
     const rows: readonly (readonly [string, readonly string[], (objects: ReturnType<typeof putThree>) => void])[] = [
       ['a deletion, which goes before the others', ['d first', 'a overtaken'], () => world.put(deleted('d'))],

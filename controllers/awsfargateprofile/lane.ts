@@ -45,6 +45,11 @@ export type LaneWait =
 const SEEN_FOR: Ms = 35_000;
 /** The number of lanes that are kept; the one that was used longest ago is forgotten, which costs one refused call. */
 const MOST_LANES = 10_000;
+/**
+ * How many objects of a cluster are looked at for the first two. If something else stops all of these, the others have no
+ * order, which costs refused calls. A cluster has at most ten profiles, unless AWS has raised the quota.
+ */
+const MOST_SEEN = 30;
 const FREE: Lane = { turn: undefined, inFlight: undefined, closed: { until: 0, because: '' } };
 
 export interface LanesOptions {
@@ -253,14 +258,14 @@ export class Lanes {
   }
 
   /**
-   * The cache keeps those that want a turn in their order, so this looks at two of them, and at those before them that
+   * The cache keeps the objects that want a turn in their order, so this looks at two of them, and at some before them that
    * something else stops. None before the objects are listed.
    */
   private firstTwo(group: string | undefined): readonly AWSFargateProfile[] {
     const { profiles } = this.options.caches;
     const listing = group === undefined ? undefined : profiles.byIndex(BY_TURN, group);
     const firsts: AWSFargateProfile[] = [];
-    for (const each of listing?.kind === 'listed' ? listing.objects : []) {
+    for (const each of listing?.kind === 'listed' ? listing.objects.slice(0, MOST_SEEN) : []) {
       const object = this.decode(each);
       if (object !== undefined && !this.isStoppedOtherwise(object)) firsts.push(object);
       if (firsts.length === 2) break;

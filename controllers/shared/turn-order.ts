@@ -9,8 +9,8 @@ import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving, isProvisioned 
 const ACTIVE: FargateProfile['status'] = 'ACTIVE';
 
 /**
- * A deleted object with a profile in the note, one that was never provisioned, or one whose profile does not work any more or
- * is to be replaced.
+ * Whether the object may want EKS to change a profile: it is deleted and has a profile in the note, it was never
+ * provisioned, or its profile no longer works or is to be replaced.
  */
 export function wantsTurn(object: AWSFargateProfile): boolean {
   const { profileStatus, profileARN } = object.status ?? {};

@@ -92,8 +92,8 @@ function isKnownStripped(answered: readonly Answered[], name: string | undefined
 }
 
 /**
- * A profile that serves pods goes only with its object, or if the pass has read another profile of the object that serves
- * them. Nobody can see that somebody deletes the other one right before the call.
+ * A profile that serves pods is deleted only with its object, or if the pass has read another profile of the object that
+ * serves them. The controller cannot know that another client deletes the other profile between this read and the call.
  */
 function findGap({ aws, objects }: World, name: string, by: string, answered: readonly Answered[]): string | undefined {
   const object = objects[pathOf(by)];

@@ -119,8 +119,8 @@ describe('thousands of objects of one tenant', () => {
         await run(100);
         const few = [await run(200), await run(200)];
         const many = [await run(800), await run(800)];
-        // Other processes on the processor make a run slower. In proportion it would be four times, with the square 16 times.
-        expect(Math.min(...many)).to.be.at.most(10 * Math.min(...few));
+        // Other processes on the processor make a run slower, never faster.
+        expect(Math.min(...many)).to.be.at.most(7 * Math.min(...few));
       });
 
       it('are reconciled one in each turn of the event loop, also when they need no request', async () => {

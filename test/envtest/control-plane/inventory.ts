@@ -25,7 +25,7 @@ export interface Inventory {
 
 /** Descriptions of what is additional, changed or missing. */
 interface InventoryDifferences {
-  /** Keys of etcd that a test or a process of a test has written. The API server writes the other keys by itself. */
+  /** The keys of etcd that tests, and the processes that tests start, have written. The API server itself writes all other keys. */
   readonly inEtcd: readonly string[];
   /** Differences of the APIServices, which only the API server deletes, and of what the API server serves. */
   readonly inApiServer: readonly string[];
