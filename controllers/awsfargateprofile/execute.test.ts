@@ -105,25 +105,32 @@ describe('execute', () => {
       expect(result.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
     });
 
-  for (const when of ['before', 'while the note is written'])
-    it(`creates no role that another pass of this process removes: ${when}`, async () => {
-      const remove = () => services.claims.tryClaim(DELETE_ROLE, passStateFor(awsAsWanted(), aDeletedObject()));
-      if (when === 'before') remove();
-      let isWritten = false;
-      const profileWriter = notingWriter(async (object) => {
-        remove();
-        isWritten = true;
-        return object;
-      });
-      expect(await run(passStateFor(awsWith()), { profileWriter })).to.deep.equal({
-        end: 'NotNow: another object changes the same resource',
-        did: [],
-      });
-      expect(isWritten).to.equal(when !== 'before');
+  const elsewhere = { namespace: 'team-b', name: 'other' };
+
+  it('creates no role that a reconcile of another namespace removes', async () => {
+    services.claims.tryClaim(DELETE_ROLE, passStateFor(awsAsWanted(), aDeletedObject({ metadata: elsewhere })));
+    expect(await run(passStateFor(awsWith()))).to.deep.equal({
+      end: 'NotNow: another object uses or changes the same resource',
+      did: [],
     });
+  });
+
+  it('lets no reconcile of another namespace remove a role that it is about to create', async () => {
+    const removed: boolean[] = [];
+    const profileWriter = notingWriter(async (object) => {
+      const remover = passStateFor(awsAsWanted(), aDeletedObject({ metadata: elsewhere }));
+      removed.push(services.claims.tryClaim(DELETE_ROLE, remover));
+      return object;
+    });
+    await run(passStateFor(awsWith()), { profileWriter });
+    expect(new Set(removed)).to.deep.equal(new Set([false]));
+  });
 
   it('claims a role that it removes before it asks who uses the role', async () => {
-    const other = passStateFor(awsWith(aSimulatedRole()));
+    const other = passStateFor(
+      awsWith(aSimulatedRole()),
+      anObject({ metadata: elsewhere, spec: { roleARN: ROLE_ARN } }),
+    );
     const claimed: boolean[] = [];
     const usersOf = async () => {
       claimed.push(services.claims.tryClaim(CREATE_PROFILE, other));

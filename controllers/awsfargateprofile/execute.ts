@@ -99,14 +99,12 @@ async function makeChange(
   const before = pass.note;
   try {
     recordProfileFailure(pass, mutation, clock);
-    // The second look comes after status names the role. So either this pass finds the claim of a pass that removes the
-    // role, or that pass finds the object among the users of the role.
-    const claimed = newReason('NotNow', { because: 'another object changes the same resource' });
-    if (!claims.tryClaim(mutation, pass)) return claimed;
+    // The claim comes before the guards, which read who uses the role of a removal.
+    if (!claims.tryClaim(mutation, pass))
+      return newReason('NotNow', { because: 'another object uses or changes the same resource' });
     const obstacle = await findObstacle(services.guards, mutation, pass);
     if (obstacle?.kind === 'keep') return keep(pass, mutation, obstacle.by, execution);
     if (obstacle !== undefined) return tolerate(change, obstacle.reason, execution);
-    if (!claims.tryClaim(mutation, pass)) return claimed;
     const outcome = await mutate(pass.session, pass.target.eksCluster, mutation);
     const { drained } = pass;
     execution.steps.push({ mutation, outcome, ...(mutation.kind === 'deleteProfile' && drained && { drained }) });

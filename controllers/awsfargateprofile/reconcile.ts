@@ -208,6 +208,7 @@ export class Reconciler {
       return await (decided ?? end(newReason('NotNow', { because: 'another pass decides about the same role' })));
     } finally {
       lanes.leave(object);
+      this.claims.release(object);
     }
   }
 
@@ -396,8 +397,6 @@ export class Reconciler {
     } catch (error) {
       this.finisher.recordStepEvents(state.object, execution.steps, context);
       throw error;
-    } finally {
-      this.claims.release(state);
     }
     const note = noteAtEnd(state.note, desired, observed, execution);
     const end = mayEnd(execution.end, desired, observed, note)

@@ -188,6 +188,32 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.finish();
   });
 
+  it('keeps the role for a profile that it is creating while the role is about to be deleted', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('web');
+    const neighbour = new Neighbour(world);
+    neighbour.createCluster({ ready: true });
+    const role = (): string | undefined => world.aws.admin.roles().find(({ name }) => name === WEB_ROLE)?.arn;
+    const roleARN = role();
+    // The deletion of the role comes again while EKS has not answered the guest's request.
+    const fault = world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: '500-before' });
+    world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'slow-before:9000', times: 1 });
+    world.delete('web');
+    const attempts = (): number => world.aws.admin.calls({ operation: 'DetachRolePolicy' }).length;
+    await world.until('an attempt to delete the role', () => attempts() > 0, 30 * MINUTE);
+    world.aws.admin.removeFault({ id: fault });
+    neighbour.createProfile('guest', { profileName: 'guest', roleARN });
+    await world.clock.advance(30 * MINUTE);
+    expect({ guest: world.eksProfile('guest', 'guest')?.status, role: role() }).to.deep.equal({
+      guest: 'ACTIVE',
+      role: roleARN,
+    });
+    await neighbour.deleteProfile('guest');
+    await world.gone('web');
+    world.aws.admin.removeRole({ name: WEB_ROLE });
+    await world.finish();
+  });
+
   it('adopts nothing as long as its control plane is not ready', async () => {
     const world = new SimulatedWorld();
     const { arn } = world.aws.admin.putRole({ name: 'pods', trustPolicy: CAPA_TRUST });

@@ -14,13 +14,21 @@ describe('Claims', () => {
     const claims = new Claims();
     for (const mutation of [STRIP_ROLE, DELETE_ROLE]) expect(claims.tryClaim(mutation, remover)).to.equal(true);
     for (const mutation of [CREATE_PROFILE, CREATE_ROLE]) expect(claims.tryClaim(mutation, user)).to.equal(false);
-    claims.release(remover);
+    claims.release(remover.object);
     for (const mutation of [CREATE_PROFILE, CREATE_ROLE]) expect(claims.tryClaim(mutation, user)).to.equal(true);
   });
 
-  it('do not let an object that uses a role delay the removal of the role', () => {
+  it('keep a role while an object of another namespace creates a profile with it, until its end', () => {
     const claims = new Claims();
-    expect(claims.tryClaim(CREATE_PROFILE, user)).to.equal(true);
+    const second = passStateFor(
+      awsWith(),
+      anObject({ metadata: { namespace: 'team-c' }, spec: { roleARN: ROLE_ARN } }),
+    );
+    for (const each of [user, second]) expect(claims.tryClaim(CREATE_PROFILE, each)).to.equal(true);
+    expect(claims.tryClaim(DELETE_ROLE, remover)).to.equal(false);
+    claims.release(user.object);
+    expect(claims.tryClaim(DELETE_ROLE, remover)).to.equal(false);
+    claims.release(second.object);
     expect(claims.tryClaim(DELETE_ROLE, remover)).to.equal(true);
   });
 
@@ -43,7 +51,7 @@ describe('Claims', () => {
     const adopt = { kind: 'tagRole', name: ROLE, tags: {} } as const;
     expect([one, two, one].map((pass) => claims.tryClaim(adopt, pass))).to.deep.equal([true, false, true]);
     expect(claims.tryClaim(CREATE_PROFILE, user), 'nor may others use it meanwhile').to.equal(false);
-    claims.release(two);
+    claims.release(two.object);
     expect(claims.tryClaim(adopt, two)).to.equal(false);
   });
 });

@@ -1,3 +1,4 @@
+import { keyOf, keyText, type KubeObject } from 'controller-runtime/client';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { missingProfileTags, missingRoleTags } from '../../../../pkg/fargate/ownership.ts';
 import { findProfile, findRole } from '../../model/observed-state.ts';
@@ -5,39 +6,54 @@ import { type Mutation, isRoleRemoval, subjectOf } from '../../model/change.ts';
 import type { ReconcileState } from '../guards.ts';
 
 /**
- * What running passes have claimed, by AWS account and name. The lock of a role serves one namespace only, because a
- * tenant may name any role. A claim keeps two namespaces from relying on the same computed name of Cluster API Provider
- * AWS, and a role from being made or used while another pass removes it. A tenant cannot claim a resource of others,
- * because a pass claims only what its object owns or may adopt.
+ * What running reconciles use or change in AWS, by AWS account and name. The lock of a role serves one namespace only,
+ * because a tenant may name any role. A claim keeps two namespaces from relying on the same computed name of Cluster API
+ * Provider AWS, and keeps a role from being removed while a reconcile of another namespace creates a profile with it. A
+ * tenant can only delay a change of another tenant, and only while a profile is being created.
  */
 export class Claims {
-  private readonly holders = new Map<string, ReconcileState>();
+  private readonly claims = new Map<string, Map<string, Claim['kind']>>();
 
+  /** The claim lasts until {@link release}, after the object's status names the role. */
   tryClaim(mutation: Mutation, pass: ReconcileState): boolean {
-    const key = claimKey(mutation, pass);
-    if (key === undefined) return true;
-    const holder = this.holders.get(key) ?? pass;
-    const isCreation = mutation.kind === 'createRole' || mutation.kind === 'createProfile';
-    if (holder === pass && !isCreation) this.holders.set(key, pass);
-    return holder === pass;
+    const claim = claimOf(mutation, pass);
+    if (claim === undefined) return true;
+    const holder = keyText(keyOf(pass.object));
+    const holders = this.claims.get(claim.on) ?? new Map<string, Claim['kind']>();
+    const conflicts = [...holders].some(
+      ([other, kind]) => other !== holder && (kind === 'change' || claim.kind === 'change'),
+    );
+    if (conflicts) return false;
+    if (holders.get(holder) !== 'change') holders.set(holder, claim.kind);
+    this.claims.set(claim.on, holders);
+    return true;
   }
 
-  release(pass: ReconcileState): void {
-    for (const [key, holder] of this.holders) if (holder === pass) this.holders.delete(key);
+  release(object: KubeObject): void {
+    for (const [on, holders] of this.claims) {
+      holders.delete(keyText(keyOf(object)));
+      if (holders.size === 0) this.claims.delete(on);
+    }
   }
 }
 
-function claimKey(mutation: Mutation, pass: ReconcileState): string | undefined {
+interface Claim {
+  /** Several objects may use a role at the same time. */
+  readonly kind: 'use' | 'change';
+  readonly on: string;
+}
+
+function claimOf(mutation: Mutation, pass: ReconcileState): Claim | undefined {
   const { account, region } = pass.desired.place;
   const roleKey = (name: string): string => `${account}/${name.toLowerCase()}`;
   if (mutation.kind === 'createRole' || mutation.kind === 'createProfile') {
     const role = pass.desired.wanted?.role.name;
-    return role && roleKey(role);
+    return role && { kind: 'use', on: roleKey(role) };
   }
   const name = subjectOf(mutation);
   const isOfRole = mutation.kind === 'tagRole' || isRoleRemoval(mutation);
   if (!isRoleRemoval(mutation) && tagsWithoutOwner(mutation, pass) === undefined) return undefined;
-  return isOfRole ? roleKey(name) : `${account}/${region}/${pass.target.eksCluster}/${name}`;
+  return { kind: 'change', on: isOfRole ? roleKey(name) : `${account}/${region}/${pass.target.eksCluster}/${name}` };
 }
 
 /** The tags of the resource if they lack one by which this controller recognizes its own. */
