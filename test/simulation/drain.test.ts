@@ -117,18 +117,6 @@ describe('a drain', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('evicts no bare pods and no pods of Jobs, does not wait for them, and counts them at the end', async () => {
-    const world = new DrainingWorld();
-    await world.startWith({ drainTimeout: '10m' }, { ReplicaSet: 1, Job: 2, none: 3 });
-    world.replace();
-    await world.drained();
-    expect(world.workload.evicted).to.deep.equal(['app/web-7d9c-0001']);
-    expect(world.events('EndedDrain')[0]).to.match(
-      /EKS stops 5 pods: app\/bare-\d+, app\/bare-\d+, app\/bare-\d+ and 2 more$/,
-    );
-    await world.deleteAndFinish('web');
-  });
-
   it('does not evict a pod that the new profile does not take', async () => {
     const world = new DrainingWorld();
     await world.startWith({ drainTimeout: '10m' });
@@ -272,24 +260,5 @@ describe('a drain', () => {
     const calls = world.aws.admin.calls().map(({ operation }) => operation);
     expect(calls.filter((operation) => operation === 'DescribeCluster').length).to.be.at.most(1);
     await world.deleteAndFinish('web');
-  });
-
-  it('ends after a crash at any eviction, with the time at which it began', async () => {
-    for (const crash of [1, 2, 3]) {
-      const world = new DrainingWorld();
-      await world.startWith({ drainTimeout: '5m' });
-      world.workload.grace = 30 * SECOND;
-      world.replace();
-      await world.until(`eviction ${crash}`, () => world.workload.evicted.length >= crash, HOUR);
-      const since = world.drainSince();
-      expect(since, 'noted before the first eviction').not.to.equal(undefined);
-      world.managers.at(-1)?.kill();
-      world.start();
-      await world.reason('web', 'Draining');
-      expect(world.drainSince()).to.equal(since);
-      await world.drained();
-      expect(world.workload.on(NEW)).to.have.length(3);
-      await world.deleteAndFinish('web');
-    }
   });
 });

@@ -47,6 +47,7 @@ describe('the drain of a predecessor', () => {
   let closed: number;
   let pods: readonly ObjectMeta[];
   let answer: Eviction | Error;
+  let takes: number;
   let timeLeft: number;
   let blocker: string | undefined;
   let obstacleOfNote: Obstacle | undefined;
@@ -55,7 +56,7 @@ describe('the drain of a predecessor', () => {
     [evicted, noted, lists, closed] = [[], [], 0, 0];
     pods = [aPod('a'), aPod('b')];
     answer = { kind: 'accepted' };
-    timeLeft = 10_000;
+    [takes, timeLeft] = [0, 10_000];
     [blocker, obstacleOfNote] = [undefined, undefined];
   });
 
@@ -72,6 +73,7 @@ describe('the drain of a predecessor', () => {
         },
         evict: async ({ name }) => {
           evicted.push(name);
+          if (takes > 0) await new Promise<void>((resolve) => services.clock.after(takes, resolve));
           if (answer instanceof Error) throw answer;
           return answer;
         },
@@ -117,6 +119,18 @@ describe('the drain of a predecessor', () => {
     answer = new KubeError('no', { status: 403, reason: 'Forbidden', said: 'no' });
     expect(await drain(drainingPass())).to.equal('Draining');
     expect(evicted).to.have.length(10);
+  });
+
+  it('leaves the pods of a slow API server that it does not reach to the next reconcile, which is no problem', async () => {
+    pods = Array.from({ length: 40 }, (_, index) => aPod(`p-${index}`));
+    takes = 4_000;
+    const ended = guard(REMOVAL, drainingPass());
+    await services.clock.advance(60_000);
+    const obstacle = await ended;
+    expect(evicted).to.have.length(30);
+    expect(obstacle)
+      .to.nested.include({ 'reason.name': 'Draining' })
+      .and.not.to.have.nested.property('reason.facts.problem');
   });
 
   it('ends at its timeout, and tells the deletion what it leaves', async () => {

@@ -23,9 +23,11 @@ export interface DrainServices extends LiveGuardServices {
 
 /** Passes come sooner too, for example when a Cluster changes. */
 export const DRAIN_INTERVAL: Ms = 10_000;
-/** A pass holds its place in the queue. What it does not reach waits for the next pass. */
+/** A reconcile keeps a worker busy. The pods that it does not reach wait for the next reconcile. */
 const LIST_LIMIT: Ms = 15_000;
-const EVICTION_LIMIT: Ms = 15_000;
+/** No eviction begins later than this after the first one, and each one has its own limit. */
+const EVICTIONS_BEGIN_WITHIN: Ms = 10_000;
+const EVICTION_LIMIT: Ms = 5_000;
 const IN_FLIGHT = 10;
 
 /**
@@ -121,14 +123,13 @@ async function evict(
   pass: ReconcileState,
 ): Promise<Evicted> {
   const answers = new Map<number, readonly [DrainPod, Eviction]>();
-  const end = clock.monotonic() + EVICTION_LIMIT;
-  const timeLeft = (): Ms => Math.min(mutationTimeLeft(), end - clock.monotonic());
+  const lastBegin = clock.monotonic() + EVICTIONS_BEGIN_WITHIN;
   let problem: DrainProblem | undefined;
   const queue = pods.entries();
   const work = async (): Promise<void> => {
     for (const [index, pod] of queue) {
-      const limit = timeLeft();
-      if (limit <= 0 || problem !== undefined) return;
+      const limit = Math.min(mutationTimeLeft(), EVICTION_LIMIT);
+      if (limit <= 0 || clock.monotonic() >= lastBegin || problem !== undefined) return;
       const send = (signal: AbortSignal) => access.evict(pod, signal);
       const answer = await attempt(pass, async () =>
         E.right(await withDeadline(clock, limit, pass.signal, 'the eviction of a pod', send)),

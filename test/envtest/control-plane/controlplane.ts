@@ -215,6 +215,7 @@ export async function startControllerManager(
     // prettier-ignore
     args: [
       '--kubeconfig', kubeconfigPath, '--leader-elect=false', '--secure-port=0',
+      '--kube-api-qps', '500', '--kube-api-burst', '1000',
       '--controllers', ['garbage-collector-controller', 'namespace-controller', ...more].join(','),
     ],
   });

@@ -82,9 +82,9 @@ export class WorkloadCluster {
     return new WorkloadCluster(aws, { controlPlane, authenticator, directory });
   }
 
-  /** The controllers of Deployments and PodDisruptionBudgets. */
+  /** The controllers of Deployments, Jobs and PodDisruptionBudgets. */
   async startControllers(): Promise<void> {
-    const names = ['deployment', 'replicaset', 'disruption'];
+    const names = ['deployment', 'replicaset', 'job', 'disruption'];
     await this.controlPlane.startControllerManager(names.map((each) => `${each}-controller`));
   }
 

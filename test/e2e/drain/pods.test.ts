@@ -1,0 +1,110 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { eventually } from '../../support/eventually.ts';
+import { POD_SPEC, PROFILE_LABEL, type WorkloadCluster } from '../../world/workload/workload-cluster.ts';
+import type { World } from '../../world/world.ts';
+import { DrainScene, replacing } from '../../world/workload/drain-scene.ts';
+
+const [FIRST, SECOND, THIRD, FOURTH, FIFTH] = [
+  'default_web',
+  '9999-default_web',
+  '9998-default_web',
+  '9997-default_web',
+  '9996-default_web',
+] as const;
+
+describe('a drain of different pods, past pauses and crashes', () => {
+  let scene: DrainScene;
+  let world: World;
+  let workload: WorkloadCluster;
+
+  before(async () => {
+    scene = await DrainScene.start(['system:masters']);
+    ({ world, workload } = scene);
+    await scene.apply({ selectors: [{ namespace: 'default' }] });
+    await world.ready('web');
+    await workload.deploy('web', 3);
+    await workload.protect('web', 2);
+    await scene.readyOn(FIRST, 3);
+  });
+  after(() => world.finish());
+
+  it('goes on after a crash of the manager at each eviction, with the same end', async () => {
+    workload.watchReady();
+    const evicted = new Set<string>();
+    const ends = new Set<string | undefined>();
+    await scene.apply(replacing('5m', 'second'));
+    for (let crash = 1; crash <= 3; crash++) {
+      await eventually(async () => {
+        const names = (await workload.pods())
+          .filter(
+            (pod) => pod.metadata.labels?.[PROFILE_LABEL] === FIRST && pod.metadata.deletionTimestamp !== undefined,
+          )
+          .map(({ metadata }) => metadata.name)
+          .filter((name) => !evicted.has(name));
+        for (const name of names) evicted.add(name);
+        return names.length > 0;
+      });
+      const message = await scene.shows('It deletes "default_web" at');
+      ends.add(/ at \S+ at the latest/.exec(message)?.[0]);
+      await scene.crash();
+    }
+    await scene.gone(FIRST);
+    await scene.readyOn(SECOND, 3);
+    expect(workload.fewestReady).to.equal(2);
+    expect([...ends]).to.have.length(1);
+  });
+
+  it('does not evict bare pods and pods of Jobs, and names them when EKS stops them', async () => {
+    const { api } = workload.controlPlane;
+    await api.apply('/api/v1/namespaces/default/pods/bare', {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'bare', namespace: 'default' },
+      spec: POD_SPEC,
+    });
+    await api.apply('/apis/batch/v1/namespaces/default/jobs/once', {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'once', namespace: 'default' },
+      spec: { backoffLimit: 0, template: { spec: { ...POD_SPEC, restartPolicy: 'Never' } } },
+    });
+    await scene.readyOn(SECOND, 5);
+    await scene.apply(replacing('5m', 'third'));
+    await scene.gone(SECOND);
+    const ended = (await world.event('web', 'EndedDrain')).findLast((event) => event.includes('EndedDrain'));
+    expect(ended).to.match(
+      /is left that can move to 9998-default_web\. With the profile, EKS stops 2 pods: default\/bare, default\/once-\w+$/,
+    );
+    await scene.readyOn(THIRD, 3);
+  });
+
+  it('evicts nothing while the object is paused', async () => {
+    await workload.protect('web', '100%');
+    await scene.apply(replacing('5m', 'fourth'));
+    await scene.shows('The disruption budget web needs 3 healthy pods and has 3 currently');
+    await world.patch('web', { metadata: { annotations: { [PAUSED_ANNOTATION]: '' } } });
+    await world.condition('web', 'Paused', { status: 'True' });
+    await workload.protect('web', 2);
+    const { accepted } = workload.authenticator;
+    // Longer than the 10 s after which a drain looks at its pods again.
+    await delay(15_000);
+    expect(workload.authenticator.accepted).to.equal(accepted);
+    expect(await workload.readyOn(THIRD)).to.have.length(3);
+    await world.patch('web', { metadata: { annotations: { [PAUSED_ANNOTATION]: null } } });
+    await scene.gone(THIRD);
+    await scene.readyOn(FOURTH, 3);
+  });
+
+  it('moves 500 pods, and never fewer are Ready than their PodDisruptionBudget demands', async () => {
+    await workload.protect('web', 400);
+    await workload.deploy('web', 500);
+    await scene.readyOn(FOURTH, 500);
+    workload.fewestReady = Number.POSITIVE_INFINITY;
+    await scene.apply(replacing('30m', 'fifth'));
+    await scene.gone(FOURTH);
+    await scene.readyOn(FIFTH, 500);
+    expect(workload.fewestReady).to.be.at.least(400);
+  });
+});
