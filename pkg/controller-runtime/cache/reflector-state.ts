@@ -21,11 +21,14 @@ const HEALTHY_AFTER: Ms = 120_000;
 const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 interface Failures {
-  /** Also counts answers that the kind is not served. A watch that has run for {@link HEALTHY_AFTER} ms resets it. */
+  /**
+   * The number of failures in a row, including answers that the kind is not served. A watch that has run for {@link
+   * HEALTHY_AFTER} ms resets it.
+   */
   readonly failures: number;
 }
 
-/** Asks the discovery for the version under which the API server serves the kind. */
+/** Uses discovery to find the version under which the API server serves the kind. */
 export interface Resolving extends Failures {
   readonly kind: 'resolving';
 }
@@ -53,7 +56,7 @@ export interface Watching extends Failures {
   readonly openedAt: Ms;
   /** Whether the current watch has sent neither an event nor a bookmark yet. */
   readonly isWithoutEvents: boolean;
-  /** Whether the current watch replaces a silent one, and is without events itself. */
+  /** Whether the current watch replaces a silent one, and has not sent events itself. */
   readonly isAfterSilence: boolean;
 }
 
@@ -82,7 +85,10 @@ export type StoreEffect =
   | { readonly kind: 'upsert'; readonly object: KubeObject }
   | { readonly kind: 'remove'; readonly object: KubeObject }
   | { readonly kind: 'advance'; readonly resourceVersion: string }
-  /** The API server answered 404 for the collection. A load balancer can do so too, so discovery has to confirm it. */
+  /**
+   * The API server answered 404 for the collection. A load balancer can answer 404 too, so discovery has to confirm
+   * that the kind is not served.
+   */
   | { readonly kind: 'markUnknown' }
   | { readonly kind: 'markUnserved' };
 
@@ -135,7 +141,8 @@ function addPage(state: ListingState, page: KubeList, now: Ms): Transition {
 
 function failListing(state: ListingState, error: unknown): Transition {
   if (isCollectionNotFound(error)) return toUnserved(state);
-  // With 410 the continue token has expired. The pages so far are useless: the API server no longer has their version.
+  // With 410 the continue token has expired. The pages so far cannot be used, because the API server no longer has
+  // their version.
   const next = isExpired(error) ? toListing(state, state.resource) : state;
   return { state: toBackingOff(state, error, next) };
 }
@@ -178,8 +185,8 @@ function endWatch(state: Watching, now: Ms): Transition {
 }
 
 /**
- * The connection may be dead although neither side has closed it. But an API server without changes also sends no
- * bookmark for two minutes at times, so silence is no failure.
+ * The connection may be dead although neither side has closed it. But an API server without changes sometimes sends no
+ * bookmark for two minutes, so silence does not count as a failure.
  */
 function replaceSilentWatch(state: Watching, now: Ms): Transition {
   if (state.isAfterSilence) return { state: toListing(state, state.resource) };

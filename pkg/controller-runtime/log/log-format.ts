@@ -66,7 +66,10 @@ function isObjectKey(value: unknown): value is { readonly namespace: string; rea
 const quote = (text: string): string => JSON.stringify(text);
 const printable = (line: string): string => (hasHidden(line) ? quote(line) : line);
 
-/** With the fields of Kubernetes' JSON logging (component-base), a field per key of the log call, `level` and `stack`. */
+/**
+ * Formats a record with the fields of Kubernetes' JSON logging (component-base), a field per key of the log call,
+ * `level` and `stack`.
+ */
 export function formatJson(record: LogRecord): string {
   const stack = record.error === undefined ? undefined : errorStack(record.error);
   const fields = {
