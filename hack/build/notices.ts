@@ -24,8 +24,8 @@ export interface Notice {
 }
 
 /**
- * Whether the licences of an SPDX expression are permissive. Of an OR, one side is enough; of an AND, both sides must
- * be permissive.
+ * Reports whether the licenses of an SPDX expression are permissive. For an OR, one side is enough; for an AND, both
+ * sides must be permissive.
  */
 export function isPermissive(expression: string): boolean {
   const bare = expression.trim().replace(/^\((.*)\)$/, '$1');
