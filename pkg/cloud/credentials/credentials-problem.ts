@@ -33,7 +33,7 @@ export type CredentialsProblemReason =
   /** STS AssumeRole failed or STS did not respond; see `failure`. */
   | 'AssumeRoleFailed';
 
-/** Why an AWS session could not be opened. `message` ends without a full stop, and never contains a secret. */
+/** Why an AWS session could not be opened. `message` ends without a period, and never contains a secret. */
 export interface CredentialsProblem {
   readonly reason: CredentialsProblemReason;
   readonly message: string;

@@ -195,7 +195,7 @@ function replaceSilentWatch(state: Watching, now: Ms): Transition {
 
 function failWatch(state: Watching, error: unknown, now: Ms): Transition {
   if (isCollectionNotFound(error)) return toUnserved(state);
-  // As in client-go, there is no backoff after an interrupted watch: some load balancers cut a silent connection.
+  // As in client-go, there is no backoff after an interrupted watch: some load balancers drop an idle connection.
   return isInterrupted(error) ? endWatch(state, now) : { state: relistAfterBackoff(state, error, now) };
 }
 
