@@ -90,8 +90,8 @@ const Labels = s.map(s.string());
 const SELECTOR_FORM = 'namespace, and labels if they matter, and no other field';
 
 /**
- * A selector has two forms. keiko's code reads `- namespace: namespace1`. Its documentation uses `- namespace1:`, where
- * the name of the namespace is a key with an empty value.
+ * Decodes a selector, which has two forms. keiko's code reads `- namespace: namespace1`. Its documentation uses `-
+ * namespace1:`, where the name of the namespace is a key with an empty value.
  */
 function toSelector(input: UnknownRecord): E.Either<string, FargateGroupSelector> {
   const { labels: given, ...rest } = input;

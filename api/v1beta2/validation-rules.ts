@@ -20,7 +20,7 @@ import {
 
 const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
 
-/** A CEL rule about the keys of a tag map. The error message contains the first key that violates the rule. */
+/** Returns a CEL rule about the keys of a tag map. The error message contains the first key that violates the rule. */
 const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
   rule: `self.all(k, ${condition})`,
   message: `a tag key ${wrong}; ${right}`,
@@ -272,10 +272,10 @@ const subnetsOf = (spec: string): string =>
   `has(oldSelf.status) && has(oldSelf.status.subnets) ? oldSelf.status.subnets : [])`;
 
 /**
- * True if a name field changes from empty to the computed name or back, which does not replace anything: CAPA writes
- * the computed name into an empty field, and `kubectl replace` with the user's manifest empties it again. A name that
- * fills the field must equal the name in status. If status has no name, or if the field becomes empty, only the form of
- * the name is checked, because CEL cannot compute the hash in it.
+ * Returns a CEL expression that is true if a name field changes from empty to the computed name or back, which does not
+ * replace anything: CAPA writes the computed name into an empty field, and `kubectl replace` with the user's manifest
+ * empties it again. A name that fills the field must equal the name in status. If status has no name, or if the field
+ * becomes empty, only the form of the name is checked, because CEL cannot compute the hash in it.
  */
 const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +
@@ -284,13 +284,16 @@ const isComputedNameFilled = (field: string, known: string, isComputed: (name: s
 
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
-/** CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL rules cannot read the namespace. */
+/**
+ * Returns a CEL expression that accepts CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL
+ * rules cannot read the namespace.
+ */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 
 /**
- * CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the role that all profiles share if CAPA may not create
- * roles.
+ * Returns a CEL expression that accepts CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the role that all
+ * profiles share if CAPA may not create roles.
  */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;

@@ -38,9 +38,9 @@ export interface Namespaces {
 }
 
 /**
- * Outside a pod, the flags must set the namespaces, because the namespace of a kubeconfig's context changes with every
- * `kubectl config set-context`: two managers could use different Leases, or AWS credentials could come from another
- * team's Secret. Left: a sentence for the user.
+ * Returns the namespaces. Outside a pod, the flags must set them, because the namespace of a kubeconfig's context
+ * changes with every `kubectl config set-context`: two managers could use different Leases, or AWS credentials could
+ * come from another team's Secret. Left: a sentence for the user.
  */
 export function selectNamespaces(
   flags: Pick<ManagerFlags, 'election' | 'managerNamespace' | 'staticIdentityNamespace'>,
@@ -57,6 +57,8 @@ export function selectNamespaces(
   );
 }
 
-/** On EKS, IAM roles for service accounts and Pod Identity set both variables. */
+/**
+ * Returns the region in the environment. On EKS, IAM roles for service accounts and Pod Identity set both variables.
+ */
 export const awsRegionOf = ({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): string | undefined =>
   AWS_REGION || AWS_DEFAULT_REGION || undefined;

@@ -7,7 +7,7 @@ import { schemaMetrics } from '../../controllers/shared/crd/served-schema.ts';
 import { awsMetrics } from '../../pkg/cloud/index.ts';
 import { VERSION } from '../../pkg/version.ts';
 
-/** All metrics of the manager, except the metrics of its Node.js process. docs/metrics.md describes each metric. */
+/** Registers all metrics of the manager, except those of its Node.js process. docs/metrics.md describes each metric. */
 export function newManagerMetrics(registry: Registry) {
   const registers = [registry];
   new Gauge({

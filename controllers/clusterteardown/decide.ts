@@ -67,9 +67,9 @@ export interface FinalizerTask {
 }
 
 /**
- * The Cluster's current control plane needs this controller's finalizer exactly while an AWSFargateProfile of the
- * cluster has its own finalizer. Other control planes that the Cluster owns do not get it, and lose it when no such
- * AWSFargateProfile is left. While the Cluster is paused, all finalizers stay.
+ * Decides about the finalizers. The Cluster's current control plane needs this controller's finalizer exactly while an
+ * AWSFargateProfile of the cluster has its own finalizer. Other control planes that the Cluster owns do not get it, and
+ * lose it when no such AWSFargateProfile is left. While the Cluster is paused, all finalizers stay.
  */
 export function planFinalizers(
   cluster: Cluster | undefined,

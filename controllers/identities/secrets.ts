@@ -113,7 +113,10 @@ export class Secrets implements Runnable {
     });
   }
 
-  /** Concurrent calls share one request, which continues when a caller aborts, because its result is cached. */
+  /**
+   * Reads the Secret. Concurrent calls share one request, which continues if a caller aborts, because its result is
+   * cached.
+   */
   private refresh(name: string, entry: CachedSecret): Promise<SecretState> {
     return this.reads.run(name, undefined, async () => this.record(name, entry, await this.fetch(name)));
   }

@@ -72,10 +72,10 @@ export interface EndpointSources {
 }
 
 /**
- * `--service-endpoints` takes precedence over the environment variables of the AWS SDKs (`AWS_ENDPOINT_URL_EKS`, …,
- * `AWS_ENDPOINT_URL`). An entry of the flag applies to its own region only, so that the manager never looks for a
- * region's objects at another region's endpoint. An entry for IAM, which is global, applies to all regions of its
- * partition. Left: an error message for the command line.
+ * Returns the endpoints. `--service-endpoints` takes precedence over the environment variables of the AWS SDKs
+ * (`AWS_ENDPOINT_URL_EKS`, …, `AWS_ENDPOINT_URL`). An entry of the flag applies to its own region only, so that the
+ * manager never looks for a region's objects at another region's endpoint. An entry for IAM, which is global, applies
+ * to all regions of its partition. Left: an error message for the command line.
  */
 export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSources): E.Either<string, Endpoints> {
   const isTrue = (variable: string): boolean => environment[variable]?.toLowerCase() === 'true';

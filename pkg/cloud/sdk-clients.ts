@@ -25,7 +25,10 @@ export interface ClientsConfig {
   readonly version: string;
 }
 
-/** Each client is created at its first use. The HTTP connections belong to the transport, not to the clients. */
+/**
+ * Returns SDK clients, each of which is created at its first use. The HTTP connections belong to the transport, not to
+ * the clients.
+ */
 export function newClients({ region, credentials, transport, endpoints, version }: ClientsConfig): Clients {
   const config = (service: AwsService) => {
     const endpoint = endpoints.urlFor(service, region);

@@ -130,7 +130,7 @@ export function findRoleNameProblem(name: string): string | undefined {
     : `"${name}" is not a valid IAM role name: use up to ${MAX_ROLE_NAME_BYTES} letters, digits and _ + = , . @ -`;
 }
 
-/** IAM compares role names without regard to case. */
+/** Compares role names without regard to case, as IAM does. */
 export const isSameRoleName = (a: string | undefined, b: string | undefined): boolean =>
   a?.toLowerCase() === b?.toLowerCase();
 

@@ -37,8 +37,9 @@ export type Ownership =
   | { readonly kind: 'foreign'; readonly whose: string; readonly claimed: boolean };
 
 /**
- * A profile with an owner tag is ours if the tag contains the AWSFargateProfile. A profile without one is ours if CAPA
- * created it for the AWSFargateProfile: it then has CAPA's cluster tag and the name `adoptable.profile`.
+ * Decides who owns a profile. A profile with an owner tag is ours if the tag contains the AWSFargateProfile. A profile
+ * without one is ours if CAPA created it for the AWSFargateProfile: it then has CAPA's cluster tag and the name
+ * `adoptable.profile`.
  */
 export function profileOwnership(
   found: { readonly name: ProfileName; readonly tags: Tags },
@@ -142,7 +143,10 @@ function missingTags(found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold
 const namesAnother = (found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold): boolean =>
   wanted.some(({ key, value }) => (tagValue(found, key, fold) ?? value) !== value);
 
-/** The one role that CAPA shares among profiles is never ours. IAM compares role names without regard to case. */
+/**
+ * Reports whether a role is the one that CAPA shares among profiles, which is never ours. IAM compares role names
+ * without regard to case.
+ */
 export const isSharedByCapa = (name: RoleName): boolean => name.toLowerCase() === CAPA_SHARED_ROLE;
 
 function hasClusterTag(tags: Tags, cluster: ClusterName | undefined, fold: KeyFold): boolean {

@@ -77,7 +77,10 @@ export function checkTrust(document: string, expected: TrustScope & { readonly p
 /** The keys and values that IAM's conditions test when EKS assumes the role. The keys are in lower case. */
 type RequestContext = ReadonlyMap<string, string>;
 
-/** AWS does not document whether aws:SourceArn includes the ID at the end of a profile's ARN. */
+/**
+ * Returns several requests, because AWS does not document whether aws:SourceArn includes the ID at the end of a
+ * profile's ARN.
+ */
 function requestContextsFor(expected: TrustScope & { readonly profile?: ProfileName }): readonly RequestContext[] {
   const anyId = '00000000-0000-0000-0000-000000000000';
   return [sourceArn(expected), `${sourceArn(expected)}/${anyId}`].map(
@@ -108,7 +111,7 @@ function describeUnmetConditions(
 
 /**
  * Compares by meaning: a single value equals a list with one element; the order of lists, the case of actions,
- * condition operators and keys, `Sid`, the fields beside `Statement`, and ArnEquals or ArnLike do not matter.
+ * condition operators and keys, `Sid`, the fields next to `Statement`, and ArnEquals or ArnLike do not matter.
  */
 export function areTrustPoliciesEqual(a: string, b: string): boolean {
   if (a === b) {

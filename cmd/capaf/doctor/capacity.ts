@@ -53,7 +53,7 @@ function judgeProfiles(count: number, quota: Quotas['profiles'] = E.right(undefi
   return ['warning', `${message}. EKS refuses the next profile, and each replacement`, fix];
 }
 
-/** The quota applies to the whole account, so pods in other clusters and ECS tasks count too. */
+/** Judges the vCPU quota, which applies to the whole account: pods in other clusters and ECS tasks count too. */
 function judgeVCpus({ vCpus, vCpusInUse }: Quotas): Verdict {
   if (E.isLeft(vCpus)) return ['unchecked', vCpus.left];
   const { right: most } = vCpus;
@@ -72,7 +72,7 @@ function judgeVCpus({ vCpus, vCpusInUse }: Quotas): Verdict {
   return used < most * MUCH ? ['ok', message] : ['warning', message, fix];
 }
 
-/** Each Fargate pod takes an address from one of its profile's subnets. */
+/** Judges the free addresses of the subnets: each Fargate pod takes one from a subnet of its profile. */
 function judgeSubnets(profiles: readonly FargateProfile[], free: Answer<ReadonlyMap<string, number>>): Verdict {
   if (E.isLeft(free)) return ['unchecked', free.left];
   const fix = 'Free addresses, or create a profile with other subnets (spec.subnetIDs of an AWSFargateProfile)';

@@ -197,8 +197,8 @@ function judgeLease(spec: LeaseSpec | undefined, namespace: string, now: Ms): Ve
 }
 
 /**
- * The manager's own condition takes precedence. If capaf cannot assume a role, this does not prove that the manager
- * cannot.
+ * Judges an identity. The manager's own condition takes precedence: if capaf cannot assume a role, the manager may
+ * still be able to.
  */
 function judgeIdentity(
   { problem, condition, roleArn, isManager }: NamedCluster,

@@ -126,7 +126,10 @@ function whyAskedDoesNot(asked: string, judged: readonly Judged[]): string {
   return `its label ${PROFILE_LABEL} names profile "${asked}", which ${problem}.`;
 }
 
-/** EKS chose the profile when the pod was created, so the current selectors do not matter. */
+/**
+ * Decides about an existing pod: EKS chose the profile when the pod was created, so the current selectors do not
+ * matter.
+ */
 function decideAdmitted(pod: Pod, taker: string, judged: readonly Judged[], isComplete: boolean): Decision {
   const status = judged.find(({ name }) => name === taker)?.status;
   const traps: string[] = [];

@@ -128,7 +128,7 @@ export async function startPlanner(options: PlannerOptions) {
   /** The objects whose last pass had to wait for another object of the cluster, including deletions. */
   const waiting = new Set<string>();
   let isWoken = false;
-  /** Called when the reconciler requeues an object, because its turn in the EKS cluster may have come. */
+  /** Handles the reconciler's request to reconcile an object whose turn in the EKS cluster may have come. */
   const wake = (key: ObjectKey): void => {
     if (resting.delete(keyText(key))) isWoken = true;
   };

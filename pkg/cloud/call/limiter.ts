@@ -47,9 +47,9 @@ const KEPT_UNUSED: Ms = 60 * 60_000;
 const WHOLE_TOKEN = 1 - 1e-6;
 
 /**
- * Token buckets that slow down when AWS throttles, and then grow steadily (additive increase, multiplicative decrease,
- * as in TCP). AWS does not publish most of its limits; they differ by operation and account, and other clients of the
- * account use them too.
+ * Returns token buckets that slow down when AWS throttles calls, and then recover steadily (additive increase,
+ * multiplicative decrease, as in TCP). AWS does not publish most of its limits; they differ by operation and account,
+ * and other clients of the account use them too.
  */
 export function newLimiter(clock: Clock): Limiter {
   const buckets = new Lru<Bucket>({ expireAfterAccess: { clock, span: KEPT_UNUSED } });

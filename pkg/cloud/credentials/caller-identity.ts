@@ -68,7 +68,9 @@ export class CallerAccounts {
     this.sources = new Lru({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
   }
 
-  /** Concurrent callers with the same credentials and STS endpoint share one call. */
+  /**
+   * Looks up the account of credentials. Concurrent callers with the same credentials and STS endpoint share one call.
+   */
   async find(source: AwsCredentialSource, credentials: AwsCredentials, region: string): Promise<Lookup> {
     const known = this.recentResult(source, credentials);
     if (known?.kind === 'rejected') return E.left(known.failure);

@@ -119,7 +119,8 @@ export const isThrottled = anyOf(
 const isUnknownToRegion = hasCode('InvalidClientTokenId', 'UnrecognizedClient');
 
 /**
- * AWS accepts the credentials in another region: the account has not enabled the region, or it is in another partition.
+ * AWS accepts the credentials in a different region: the account has not enabled this one, or it is in another
+ * partition.
  */
 export const isRegionNotEnabled: FailurePredicate = (failure) =>
   failure.acceptedIn !== undefined && isUnknownToRegion(failure);

@@ -10,10 +10,10 @@ import type { KubeList, KubeObject, Resource, WatchEvent } from '../client/types
 //    │  ▼          ▼  │          ▼
 //    unserved     backingOff ◀───┘
 //
-// An interrupted or silent watch is opened again at once, from the newest resourceVersion that the store has seen. After
-// any other failure of a watch the reflector lists again: an administrator may have restored etcd from a backup while the
-// API server did not answer. A watch from a resourceVersion that the restored etcd does not have yet would miss changes.
-// Such a watch is silent, so the reflector also lists again when the new watch is silent too.
+// An interrupted or silent watch is opened again at once, from the newest resourceVersion that the store has seen.
+// After any other failure of a watch the reflector lists again: an administrator may have restored etcd from a backup
+// while the API server did not answer. A watch from a resourceVersion that the restored etcd does not have yet would
+// miss changes. Such a watch is silent, so the reflector also lists again when the new watch is silent too.
 
 /** A watch that has run for this long without a failure resets the backoff. Both values are those of client-go. */
 const HEALTHY_AFTER: Ms = 120_000;
@@ -185,8 +185,8 @@ function endWatch(state: Watching, now: Ms): Transition {
 }
 
 /**
- * The connection may be dead although neither side has closed it. But an API server without changes sometimes sends no
- * bookmark for two minutes, so silence does not count as a failure.
+ * Opens the watch again, because the connection may be dead although neither side has closed it. But an API server
+ * without changes sometimes sends no bookmark for two minutes, so silence does not count as a failure.
  */
 function replaceSilentWatch(state: Watching, now: Ms): Transition {
   if (state.isAfterSilence) return { state: toListing(state, state.resource) };
@@ -207,7 +207,9 @@ function relistAfterBackoff(state: Watching, error: unknown, now: Ms): BackingOf
 const isTooShort = ({ isWithoutEvents, openedAt }: Watching, now: Ms): boolean =>
   isWithoutEvents && now - openedAt < SHORTEST_SILENT_WATCH;
 
-/** With or without a Status in the body, 404 for a collection probably means that the kind is not served. */
+/**
+ * Reports a 404 for a collection: with or without a Status in the body, it probably means that the kind is not served.
+ */
 const isCollectionNotFound = (error: unknown): boolean => error instanceof KubeError && error.status === 404;
 
 const toUnserved = ({ failures }: Failures): Transition => ({

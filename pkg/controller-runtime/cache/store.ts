@@ -94,7 +94,9 @@ export class Store {
     return this.unknownReason === undefined;
   }
 
-  /** The newest resourceVersion that a list or the watch has shown; undefined before the first complete list. */
+  /**
+   * Returns the newest resourceVersion that a list or the watch has shown; undefined before the first complete list.
+   */
   get version(): string | undefined {
     return this.newestVersion;
   }
@@ -169,7 +171,9 @@ export class Store {
     for (const _ of this.replacing(items, resourceVersion));
   }
 
-  /** Does what {@link replaceAll} does, and pauses after each object, so that a long list does not block the process. */
+  /**
+   * Does what {@link replaceAll} does, and pauses after each object, so that a long list does not block the process.
+   */
   *replacing(items: readonly KubeObject[], resourceVersion: string): Generator<void> {
     // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another
     // API server answers.
@@ -199,7 +203,9 @@ export class Store {
     this.setUnknown(undefined);
   }
 
-  /** Stores an object that the watch reports as added or modified, unless a write has already stored a newer version. */
+  /**
+   * Stores an object that the watch reports as added or modified, unless a write has already stored a newer version.
+   */
   upsert(object: KubeObject): void {
     this.put(object);
     this.advance(object.metadata.resourceVersion);

@@ -44,7 +44,7 @@ export class TypedStore<A> {
     this.decoder = decoder;
   }
 
-  /** The number of objects that cannot be decoded; 0 while the store is not synced. */
+  /** Returns the number of objects that cannot be decoded; 0 while the store is not synced. */
   get unreadable(): number {
     const listing = this.list();
     return listing.kind === 'unknown' ? 0 : listing.entries.filter(({ decoded }) => isLeft(decoded)).length;

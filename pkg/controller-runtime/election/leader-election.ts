@@ -84,8 +84,8 @@ export class LeaderElection implements Leadership {
     if (this.state.kind !== 'leading') return 0;
     const { clock } = this.options;
     const { sentAt } = this.state;
-    // The larger age counts, because Linux's monotonic clock stops while a machine is suspended. If the wall clock is set
-    // ahead, this process only counts as not leading until it renews the lease.
+    // The larger age counts, because Linux's monotonic clock stops while a machine is suspended. If the wall clock is
+    // set ahead, this process only counts as not leading until it renews the lease.
     return this.timings.leaseDuration - Math.max(clock.monotonic() - sentAt.monotonic, clock.now() - sentAt.wall);
   }
 
@@ -136,7 +136,10 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /** The caller must first end all work that needs leadership. Never throws: a lease that is not released expires. */
+  /**
+   * Releases the lease. The caller must first end all work that needs leadership. Never throws: a lease that is not
+   * released expires.
+   */
   async release(): Promise<void> {
     if (this.state.kind === 'idle' || this.state.kind === 'lost' || this.state.kind === 'released') return;
     this.recordEvent('stopped leading');
@@ -204,8 +207,8 @@ export class LeaderElection implements Leadership {
       throw new LeadershipLost('the lease ran out, and is gone');
     }
     const { spec } = this.observe(object);
-    // Unlike client-go, this does not renew a lease that another process has held and released in the meantime: the work
-    // of this process began before that.
+    // Unlike client-go, this does not renew a lease that another process has held and released in the meantime: the
+    // work of this process began before that.
     if (spec.holderIdentity === this.identity && spec.leaseTransitions === lease.spec.leaseTransitions)
       return this.becomeLeader(await this.lock.update({ object, spec }, signal), signal);
     const holder = spec.holderIdentity ?? '';
@@ -226,7 +229,7 @@ export class LeaderElection implements Leadership {
     return this.becomeLeader(await this.lock.update(observed, signal), signal);
   }
 
-  /** A candidate keeps the `observedAt` of its first read until the spec of the Lease changes. */
+  /** Returns the observed Lease, with the `observedAt` of the first read until the Lease's spec changes. */
   private observe(object: KubeObject): ObservedLease {
     const spec = leaseSpecOf(object);
     const before = this.state.kind === 'candidate' ? this.state.observed : undefined;

@@ -53,7 +53,9 @@ interface Queued {
   readonly at: Ms;
 }
 
-/** Writes Events in the background, one after the other, and the queued ones for five seconds after its signal aborts. */
+/**
+ * Writes Events in the background, one after the other, and the queued ones for five seconds after its signal aborts.
+ */
 export class EventWriter implements EventRecorder {
   readonly name = 'events';
   private readonly options: EventWriterOptions;
@@ -203,7 +205,10 @@ export class EventWriter implements EventRecorder {
   }
 }
 
-/** The API server accepts Events about cluster-scoped objects only in the namespace `default`. */
+/**
+ * Returns the namespace for an Event. The API server accepts Events about cluster-scoped objects only in the namespace
+ * `default`.
+ */
 const namespaceOf = ({ metadata }: InvolvedObject): string => metadata.namespace ?? 'default';
 
 const idOf = ({ apiVersion, kind, metadata }: InvolvedObject): string =>
@@ -216,7 +221,7 @@ const keysOf = ({ object, reason, message }: Queued): LogKeys => ({
   message,
 });
 
-/** The namespace is being deleted, so users cannot fix the error. */
+/** Reports whether the error is that the namespace is being deleted, which users cannot fix. */
 const isNamespaceTerminating = (error: unknown): boolean =>
   error instanceof KubeError && error.causes.includes('NamespaceTerminating');
 

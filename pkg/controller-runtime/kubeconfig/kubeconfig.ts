@@ -84,7 +84,7 @@ function readFile(path: string): KubeconfigFile {
   return { path, text };
 }
 
-/** Like kubectl, ignores missing files unless all of them are missing. */
+/** Reads the files. Ignores missing files unless all of them are missing, as kubectl does. */
 function readFiles(list: string): readonly KubeconfigFile[] {
   const paths = list.split(delimiter).filter((path) => path !== '');
   const files = paths.flatMap((path) => {
@@ -209,8 +209,8 @@ const LOCAL_FIELDS = [
 ];
 
 /**
- * A user who can write a kubeconfig that others receive must not be able to run programs or read files on their
- * machines.
+ * Refuses local fields, because a user who can write a kubeconfig that others receive must not be able to run programs
+ * or read files on their machines.
  */
 function refuseLocalFields(source: string, { name, content }: NamedEntry): void {
   const field = LOCAL_FIELDS.find((each) => content[each] !== undefined);

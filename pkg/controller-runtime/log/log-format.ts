@@ -55,7 +55,7 @@ function textValue(value: unknown): string | number | boolean | null {
   return toJson(value);
 }
 
-/** klog writes a reference to a Kubernetes object as `namespace/name`. */
+/** Reports whether a value is a reference to a Kubernetes object, which klog writes as `namespace/name`. */
 function isObjectKey(value: unknown): value is { readonly namespace: string; readonly name: string } {
   if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return false;
   return (

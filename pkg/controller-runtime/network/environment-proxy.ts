@@ -54,7 +54,7 @@ function firstSet(env: Environment, name: string): { readonly name: string; read
   return undefined;
 }
 
-/** In `proxy:3128` the text before the colon is a host, not a scheme. */
+/** Reports whether a text has a scheme. In `proxy:3128`, the text before the colon is a host, not a scheme. */
 const hasScheme = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(text);
 
 const LOOPBACK = new BlockList();

@@ -66,7 +66,10 @@ function countCharacters(text: string): number {
   return count;
 }
 
-/** A code point has one or two UTF-16 code units (`text.length`), so short and very long texts need not be counted. */
+/**
+ * Reports whether a text has more than `most` characters. A code point has one or two UTF-16 code units
+ * (`text.length`), so short and very long texts need not be counted.
+ */
 export const isLongerThan = (most: number, text: string): boolean =>
   text.length > most && (text.length > 2 * most || countCharacters(text) > most);
 

@@ -87,7 +87,10 @@ export class ApiRequests {
   }
 }
 
-/** The API server asks for a retry because it is overloaded, starting or stopping; client-go's rest/with_retry.go. */
+/**
+ * Returns the delay if the API server asks for a retry, because it is overloaded, starting or stopping. The rule is
+ * client-go's (rest/with_retry.go).
+ */
 const retryDelayOf = ({ status, retryAfter }: KubeError): Ms | undefined =>
   status === 429 || status >= 500 ? retryAfter : undefined;
 
