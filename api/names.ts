@@ -3,7 +3,7 @@ import { type Brand, branded } from 'controller-runtime/schema';
 // Each type has a codec of the same name: `decode` accepts any string, `of` converts a name that the controller has
 // computed.
 
-/** `metadata.name` of Cluster API's Cluster. The EKS cluster can have another name: {@link EksClusterName}. */
+/** `metadata.name` of Cluster API's Cluster. The EKS cluster can have a different name: {@link EksClusterName}. */
 export type ClusterName = Brand<string, 'ClusterName'>;
 export const ClusterName = branded<ClusterName>();
 
@@ -21,6 +21,6 @@ export const RoleName = branded<RoleName>();
 export type RoleArn = Brand<string, 'RoleArn'>;
 export const RoleArn = branded<RoleArn>();
 
-/** An AWS account id: twelve digits. */
+/** An AWS account ID: twelve digits. */
 export type AccountId = Brand<string, 'AccountId'>;
 export const AccountId = branded<AccountId>();

@@ -31,5 +31,5 @@ const section = (reason: ReportedName): string => {
   return `### ${reason}\n\nThe controller ${NATURES[natureOf(shown)]}.${about}\n\n> ${plain(messageOf(shown))}\n`;
 };
 
-/** The sections of all reasons in docs/conditions.md. */
+/** Returns the sections of all reasons in docs/conditions.md. */
 export const reasonSections = (): string => Object.keys(REASONS).filter(isReason).map(section).join('\n');

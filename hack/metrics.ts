@@ -8,7 +8,7 @@ export interface DocumentedMetric {
   readonly help: string;
 }
 
-/** The metrics that the manager registers, sorted by name, without those of its process. */
+/** Returns the metrics that the manager registers, sorted by name, without the metrics of its process. */
 export function documentedMetrics(): readonly DocumentedMetric[] {
   const registry = new Registry();
   newManagerMetrics(registry);
@@ -29,6 +29,6 @@ const cell = (text: string): string => text.replaceAll(/[|<]/g, String.raw`\$&`)
 const row = ({ name, type, labels, help }: DocumentedMetric): string =>
   `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${cell(sentence(help))} |`;
 
-/** The table of docs/metrics.md. */
+/** Returns the table of docs/metrics.md. */
 export const metricsTable = (): string =>
   ['| Metric | Type | Labels | Meaning |', '|---|---|---|---|', ...documentedMetrics().map(row)].join('\n');

@@ -13,7 +13,9 @@ interface LockedPackage {
   readonly libc?: string | readonly string[];
 }
 
-/** Whether npm installs the package on at least one of the platforms that continuous integration and the image use. */
+/**
+ * Reports whether npm installs the package on at least one of the platforms of continuous integration and the image.
+ */
 const isForLinux = ({ os = 'linux', cpu = 'x64', libc = 'glibc' }: LockedPackage): boolean =>
   [os].flat().includes('linux') &&
   ['x64', 'arm64'].some((each) => [cpu].flat().includes(each)) &&

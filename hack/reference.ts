@@ -23,7 +23,7 @@ const typeOf = ({ type, format, items, additionalProperties, enum: words }: Open
   return format === 'date-time' ? 'time' : (type ?? 'anything');
 };
 
-/** A table of docs/api.md with all fields of spec or status. */
+/** Returns a table for docs/api.md with all fields of spec or status. */
 export const fieldTable = (field: 'spec' | 'status'): string => {
   const schema = AWSFargateProfile.openapi.properties?.[field];
   if (schema === undefined) throw new Error(`the schema has no ${field}`);
@@ -45,6 +45,6 @@ const ruleRows = (schema: OpenApi, path: string): readonly string[] => [
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;').replaceAll('*', '\\*');
 
-/** The table of docs/api.md with the rules of validation. */
+/** Returns the table of docs/api.md with the validation rules. */
 export const ruleTable = (): string =>
   ['| Field | Message |', '|---|---|', ...ruleRows(AWSFargateProfile.openapi, '')].join('\n');

@@ -1,8 +1,7 @@
 // Writes the files of a release. Usage: node hack/release.ts --version v0.1.0 --image REPOSITORY --kubectl FILE [--out
-// DIRECTORY] [--downloads URL] [--published] [--no-binaries]
-// With --published, CHANGELOG.md must have a section for the version. Without --published, the files are those of a
-// development build. URL is where the release will be found. With --no-binaries, the release lacks the image and the
-// executables of capaf, whose build takes most of the time.
+// DIRECTORY] [--downloads URL] [--published] [--no-binaries] With --published, CHANGELOG.md must have a section for the
+// version. Without --published, the files are those of a development build. URL is the future location of the release.
+// With --no-binaries, the release lacks the image and the executables of capaf, whose build takes most of the time.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -66,7 +65,7 @@ function buildImage(): string | undefined {
     .split(' ')[1];
 }
 
-/** Writes capaf as one file for Node.js, as executables that contain Node.js, and as a plugin of kubectl for krew. */
+/** Writes capaf as one file for Node.js, as executables that contain Node.js, and as a kubectl plugin for krew. */
 function buildCommandLine(): void {
   const build = join(root, '.tmp/release-build');
   const stdio = ['ignore', 'ignore', 'inherit'] as const;

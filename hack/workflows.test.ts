@@ -52,8 +52,8 @@ for (const name of readdirSync(directory)) {
       for (const { uses } of steps) if (uses !== undefined) expect(uses).to.match(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
     });
 
-    // GitHub's runners have Ubuntu, whose apt knows no archive of Debian. So a job that builds the image must set
-    // DEBIAN_ARCHIVE.
+    // GitHub's runners use Ubuntu, whose apt is not configured for Debian's archive. So a job that builds the image
+    // must set DEBIAN_ARCHIVE.
     it('tells each job that builds the image the archive of Debian', () => {
       for (const [id, job] of Object.entries(workflow.jobs))
         if (runs(job, /make (release|image|test-image)/))

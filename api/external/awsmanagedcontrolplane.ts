@@ -21,7 +21,10 @@ export const CONTROL_PLANE_VERSION = 'v1beta2';
 export const CONTROL_PLANE_KIND = 'AWSManagedControlPlane';
 export const CONTROL_PLANE_PLURAL = 'awsmanagedcontrolplanes';
 
-/** Only this kind of control plane has an EKS cluster, and only EKS clusters have Fargate profiles. */
+/**
+ * Reports whether a reference is to the kind of control plane that has an EKS cluster: only EKS clusters have Fargate
+ * profiles.
+ */
 export const isAWSManagedControlPlane = ({ kind, group }: ObjectReference): boolean =>
   kind === CONTROL_PLANE_KIND && group === CONTROL_PLANE_GROUP;
 
@@ -40,7 +43,7 @@ export interface AWSManagedControlPlane {
   readonly metadata: NamespacedMeta;
   readonly eksClusterName?: EksClusterName;
   readonly region?: string;
-  /** The identity with whose credentials the manager calls AWS; undefined: its own credentials. */
+  /** The identity whose credentials the manager uses to call AWS; undefined: its own credentials. */
   readonly identityRef?: IdentityReference;
   readonly additionalTags: Readonly<Record<string, string>>;
   readonly subnets: readonly ControlPlaneSubnet[];

@@ -11,7 +11,10 @@ import {
   view,
 } from 'controller-runtime/schema';
 
-/** A reference to a Kubernetes object, without an API version: the object is read in a version that its CRD serves. */
+/**
+ * A reference to a Kubernetes object without an API version: the manager reads the object in a version that its CRD
+ * serves.
+ */
 export interface ObjectReference {
   readonly group: string;
   readonly kind: string;
@@ -28,7 +31,7 @@ const RawReference = object({
   namespace: optionalText(string()),
 });
 
-/** `undefined` if the reference has no kind or no name. */
+/** Returns `undefined` if the reference lacks a kind or a name. */
 const toReference = (
   { apiVersion = '', apiGroup = groupOf(apiVersion), kind, name, namespace }: TypeOf<typeof RawReference>,
   referrer: NamespacedMeta,
@@ -37,14 +40,14 @@ const toReference = (
     ? undefined
     : { group: apiGroup, kind, name, namespace: namespace ?? referrer.namespace };
 
-/** The API group in an apiVersion such as `apps/v1`. The apiVersion of the core group, `v1`, gives `''`. */
+/** Returns the API group in an apiVersion such as `apps/v1`; `''` for the core group's apiVersion `v1`. */
 const groupOf = (apiVersion: string): string =>
   apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 
 export const CLUSTER_GROUP = 'cluster.x-k8s.io';
 export const CLUSTER_KIND = 'Cluster';
 export const CLUSTER_PLURAL = 'clusters';
-/** In order of preference. */
+/** The versions of Cluster in order of preference. */
 export const CLUSTER_VERSIONS = ['v1beta2', 'v1beta1'] as const;
 
 /** The fields that this provider reads, in one shape for v1beta1 and v1beta2. */

@@ -24,7 +24,7 @@ export const CONTROLLER_IDENTITY_KIND = 'AWSClusterControllerIdentity' as const;
 export const STATIC_IDENTITY_KIND = 'AWSClusterStaticIdentity' as const;
 export const ROLE_IDENTITY_KIND = 'AWSClusterRoleIdentity' as const;
 
-/** The plural name of each identity kind, as in the URL paths of the API server. */
+/** The plural name of each identity kind in the API server's URL paths. */
 export const IDENTITY_PLURALS = {
   [CONTROLLER_IDENTITY_KIND]: 'awsclustercontrolleridentities',
   [STATIC_IDENTITY_KIND]: 'awsclusterstaticidentities',
@@ -57,7 +57,7 @@ export interface LabelSelector extends TypeOf<typeof LabelSelector> {}
 
 /**
  * The namespaces that may use an identity: none if `allowedNamespaces` is absent or `null`, all if it is an empty
- * object. An object with an empty `list` is not an empty object: such a list allows no namespace.
+ * object. An object with an empty `list` is not an empty object: such a list does not allow any namespace.
  */
 export const AllowedNamespaces = object({
   list: optional(nullable(list(string()))),
@@ -75,7 +75,9 @@ export const AWSClusterControllerIdentity = object({
 });
 export interface AWSClusterControllerIdentity extends TypeOf<typeof AWSClusterControllerIdentity> {}
 
-/** Long-lived access keys in a Secret of the manager's namespace, or of that of --static-identity-namespace. */
+/**
+ * Long-lived access keys in a Secret in the manager's namespace, or in the namespace of --static-identity-namespace.
+ */
 export const AWSClusterStaticIdentity = object({
   kind: oneOf([STATIC_IDENTITY_KIND]),
   metadata: ObjectMeta,
@@ -83,7 +85,7 @@ export const AWSClusterStaticIdentity = object({
 });
 export interface AWSClusterStaticIdentity extends TypeOf<typeof AWSClusterStaticIdentity> {}
 
-/** A role that is assumed with the credentials of `sourceIdentityRef`, or with those of the manager without it. */
+/** A role that is assumed with the credentials of `sourceIdentityRef`, or without it with the manager's credentials. */
 export const AWSClusterRoleIdentity = object({
   kind: oneOf([ROLE_IDENTITY_KIND]),
   metadata: ObjectMeta,

@@ -5,7 +5,7 @@ import * as s from 'controller-runtime/schema';
 import { fieldAt, isRecord, textAt, type UnknownRecord } from 'controller-runtime/json';
 import { decode } from 'controller-runtime/schema';
 
-// The kind InstanceGroup of keiko, with only the fields that its provisioner eks-fargate uses:
+// keiko's kind InstanceGroup, with only the fields that the provisioner eks-fargate uses:
 // https://github.com/keikoproj/instance-manager/blob/master/docs/examples/EKS-fargate.md
 
 export const INSTANCE_GROUP_GROUP = 'instancemgr.keikoproj.io';
@@ -13,10 +13,10 @@ export const INSTANCE_GROUP_VERSION = 'v1alpha1';
 export const INSTANCE_GROUP_KIND = 'InstanceGroup';
 export const INSTANCE_GROUP_PLURAL = 'instancegroups';
 
-/** The finalizer that keiko puts on InstanceGroups of every provisioner. */
+/** The finalizer that keiko adds to InstanceGroups of every provisioner. */
 export const KEIKO_FINALIZER = 'finalizer.instancegroups.keikoproj.io';
 
-/** The only provisioner of keiko whose InstanceGroups this controller reconciles. */
+/** The only keiko provisioner whose InstanceGroups this controller reconciles. */
 export const FARGATE_PROVISIONER = 'eks-fargate';
 
 export interface FargateGroupSelector {
@@ -34,18 +34,18 @@ export interface FargateGroup {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** In upper or lower case, as in keiko. */
+/** Compares the provisioner case-insensitively, as keiko does. */
 export const isFargateGroup = (group: UnknownRecord): boolean =>
   textAt(group['spec'], 'provisioner')?.toLowerCase() === FARGATE_PROVISIONER;
 
-/** The field `status.currentState` of an InstanceGroup; undefined if no controller has set the field. */
+/** Returns `status.currentState` of an InstanceGroup; undefined if no controller has set it. */
 export const currentStateOf = (group: UnknownRecord): string | undefined => textAt(group['status'], 'currentState');
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
  * Restores fields with the value `null`, at any depth, in the items of a list in the spec. A client-side `kubectl
- * apply` drops them from the object, but keeps them in its annotation `last-applied-configuration`. An item that
+ * apply` drops such fields from the object, but keeps them in its annotation `last-applied-configuration`. An item that
  * differs from the annotation in any other field was changed by another client since then, and stays as it is.
  */
 export function withEmptyFields(
@@ -54,7 +54,7 @@ export function withEmptyFields(
   items: readonly unknown[],
 ): readonly unknown[] {
   const applied = textAt(fieldAt(fieldAt(group, 'metadata'), 'annotations'), LAST_APPLIED);
-  // An annotation that is invalid JSON, or nested too deeply to be compared, restores nothing.
+  // An annotation that is invalid JSON, or nested too deeply to be compared, is ignored.
   return applied?.includes('null') !== true
     ? items
     : getOrElse(() => items)(tryCatch(() => restore(items, valueAt(JSON.parse(applied), path))));
@@ -70,7 +70,7 @@ function restore(items: readonly unknown[], applied: unknown): readonly unknown[
   });
 }
 
-/** Serializes a value to JSON with sorted fields and without the fields `null`. */
+/** Serializes a value to JSON with sorted fields and without `null` fields. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     isRecord(inner)
@@ -90,8 +90,8 @@ const Labels = s.map(s.string());
 const SELECTOR_FORM = 'namespace, and labels if they matter, and no other field';
 
 /**
- * A selector has two forms. The code of keiko reads `- namespace: namespace1`. Its documentation uses `- namespace1:`,
- * where the name of the namespace is a key with an empty value.
+ * Decodes a selector, which has two forms. keiko's code reads `- namespace: namespace1`. Its documentation uses `-
+ * namespace1:`, where the name of the namespace is a key with an empty value.
  */
 function toSelector(input: UnknownRecord): E.Either<string, FargateGroupSelector> {
   const { labels: given, ...rest } = input;
@@ -106,7 +106,7 @@ function toSelector(input: UnknownRecord): E.Either<string, FargateGroupSelector
   return value === null ? E.right({ namespace: key, labels: labels.right }) : E.left(SELECTOR_FORM);
 }
 
-/** A map, or a list of maps. Each entry of each map is a tag, as in keiko. */
+/** Tags as a map or a list of maps. Each entry of each map is a tag, as in keiko. */
 const Tags: s.Field<Readonly<Record<string, string>>> = s.view(s.listOr(s.list(Labels), Labels), (tags) =>
   Object.fromEntries((isRecord(tags) ? [tags] : tags).flatMap((each) => Object.entries(each))),
 );
@@ -148,8 +148,8 @@ export const decodeFargateGroup = (input: unknown) =>
 
 /**
  * Restores selectors of the form `- namespace1:` from kubectl's annotation, because a client-side `kubectl apply` drops
- * a key without a value. It also drops labels without a value, with which the selector is refused: without them it
- * would match more pods.
+ * a key without a value. kubectl also drops labels without a value. This function restores them too, so that the
+ * selector is refused: without these labels, it would match more pods.
  */
 export function withNamedSelectors(group: unknown): unknown {
   const spec = fieldAt(group, 'spec');

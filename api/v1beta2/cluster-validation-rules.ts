@@ -1,6 +1,6 @@
 import type { Rule } from 'controller-runtime/schema';
 
-// A new object has exactly one of spec.clusterName and spec.eksCluster. While CAPA's CRD without eksCluster is
+// A new object must set exactly one of spec.clusterName and spec.eksCluster. While CAPA's CRD without eksCluster is
 // installed, the API server drops that field. So the rules accept later updates of an object that has lost it, and a
 // user can set it again.
 
@@ -113,12 +113,12 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
   },
 ];
 
-/** The region of spec.eksCluster; if the spec names none, the one in status. */
+/** Returns a CEL expression for the region in spec.eksCluster, or in status if the spec does not set a region. */
 const regionOf = (object: string): string =>
   `(!${isEmpty(`${object}.spec.eksCluster.region`)} ? ${object}.spec.eksCluster.region : ` +
   `has(oldSelf.status) && has(oldSelf.status.region) ? oldSelf.status.region : '')`;
 
-/** On the whole object, because only there CEL can read status. */
+/** This rule is on the whole object, because only there can CEL read status. */
 export const REGION_IMMUTABLE: Rule = {
   rule:
     '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || !has(oldSelf.spec.eksCluster) || ' +
@@ -129,8 +129,9 @@ export const REGION_IMMUTABLE: Rule = {
 };
 
 /**
- * True for an update that restores spec.eksCluster, after another CRD has dropped it, with `<field>` absent or equal to
- * `status.<known>`; also if `status.<known>` is absent, and for every other update.
+ * Returns a CEL expression that is false if an update restores spec.eksCluster, after another CRD has dropped it, with
+ * a `<field>` that differs from `status.<known>`. It is true if either of the two is absent, and for every other
+ * update.
  */
 const equalsStatusIfRestored = (field: string, known: string): string =>
   '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +
@@ -138,9 +139,9 @@ const equalsStatusIfRestored = (field: string, known: string): string =>
   `self.spec.eksCluster.${field} == oldSelf.status.${known}`;
 
 /**
- * For an object whose spec.eksCluster was dropped by another provider's CRD. A user can restore it only with its former
- * value, which the rules read from status. If that is lost too, the controller compares the value with the annotation
- * `aws-fargate.cluster.x-k8s.io/provisioned-in`.
+ * Rules for an object whose spec.eksCluster was dropped by another provider's CRD. A user can restore it only with its
+ * former value, which the rules read from status. If the status is lost too, the controller compares the value with the
+ * annotation `aws-fargate.cluster.x-k8s.io/provisioned-in`.
  */
 export const GAINED_EKS_CLUSTER_RULES: readonly Rule[] = [
   {

@@ -9,7 +9,7 @@ const COLUMNS = [
     name: 'Cluster',
     type: 'string',
     description: 'The Cluster that the profile belongs to, or the EKS cluster that spec.eksCluster names',
-    // An object has only one of these two fields.
+    // An object sets only one of these two fields.
     jsonPath: ".spec['clusterName','eksCluster.name']",
   },
   {
@@ -67,8 +67,8 @@ const schema: OpenApi = {
 };
 
 /**
- * The defaults of the schema, without its other constraints. Each version of the CRD needs them: an object in etcd gets
- * the defaults of the version in which it is stored, also when a client reads it in another one.
+ * Returns the schema's defaults without its other constraints. Each version of the CRD needs them: an object in etcd
+ * gets the defaults of the version in which it is stored, even if a client reads it in another version.
  */
 const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenApi | undefined => {
   if (type === undefined) return undefined;
@@ -86,8 +86,8 @@ const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenA
 };
 
 /**
- * A version in which etcd may have objects, and which no client can read or write. While status.storedVersions of the
- * CRD in the API server lists a version, the API server refuses a CRD without it.
+ * Returns a version in which etcd may contain objects, but which clients cannot read or write. While
+ * status.storedVersions of the CRD in the API server lists a version, the API server refuses a CRD without it.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version
  */
 export const unservedVersion = (name: string) => ({
@@ -115,8 +115,8 @@ export const crd = {
       // Required by the Cluster API contract: the name has a version of the contract, the value the CRD version for it.
       'cluster.x-k8s.io/v1beta1': VERSION,
       'cluster.x-k8s.io/v1beta2': VERSION,
-      // For clusterctl: the CRD is part of a provider, and `clusterctl move` also moves objects without an owner
-      // reference.
+      // Tells clusterctl that the CRD is part of a provider, and that `clusterctl move` also moves objects without an
+      // owner reference.
       'clusterctl.cluster.x-k8s.io': '',
       'clusterctl.cluster.x-k8s.io/move': '',
     },

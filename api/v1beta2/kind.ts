@@ -4,7 +4,7 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 export const KIND = 'AWSFargateProfile';
 export const PLURAL = 'awsfargateprofiles';
 
-/** The name of this provider in the provider inventory of clusterctl. */
+/** The name of this provider in clusterctl's provider inventory. */
 export const PROVIDER = 'infrastructure-aws-fargate';
 
 /**
@@ -21,8 +21,8 @@ export const PROVIDER_LABEL = 'cluster.x-k8s.io/provider';
 /** The annotation that pauses the reconciliation of an object, whatever the value of the annotation is. */
 export const PAUSED_ANNOTATION = 'cluster.x-k8s.io/paused';
 /**
- * `clusterctl move` sets it right before it deletes the object in the source cluster. Nothing in AWS may be deleted
- * then.
+ * `clusterctl move` sets this annotation right before it deletes the object in the source cluster. That deletion must
+ * not delete anything in AWS.
  */
 export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move';
 /**
@@ -31,20 +31,20 @@ export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-fo
  */
 export const RETAIN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/retain';
 /**
- * On an InstanceGroup of keiko: `Replace` asks for `spec.updateStrategy.type: Replace` of its AWSFargateProfile, because
- * the InstanceGroup has no such field.
+ * On keiko's InstanceGroup: `Replace` sets `spec.updateStrategy.type: Replace` in its AWSFargateProfile, because the
+ * InstanceGroup has no such field.
  */
 export const UPDATE_STRATEGY_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/update-strategy';
-/** On an InstanceGroup of keiko: the `spec.updateStrategy.replace.drainTimeout` of its AWSFargateProfile. */
+/** On keiko's InstanceGroup: the `spec.updateStrategy.replace.drainTimeout` of its AWSFargateProfile. */
 export const DRAIN_TIMEOUT_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/drain-timeout';
 /**
- * The note of the controller: where to look in AWS for what the object has there (controllers/shared/note.ts). It is no
+ * The controller's record of where to look for the object's resources in AWS (controllers/shared/note.ts). It is not a
  * status field, because `clusterctl move` drops the status, and because an API server with another CRD prunes fields.
  */
 export const RECORD_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/record';
 /**
- * With it a user says that a Fargate profile with the owner tag of this object belongs to it, although another record of
- * the object made the profile: another management cluster, or a restored backup. The value is the unique id at the end of
- * the profile's ARN, or several of them separated by commas.
+ * With this annotation, a user confirms that a Fargate profile with this object's owner tag belongs to it, although
+ * this object's record does not contain the profile: it was created from another management cluster, or before a backup
+ * was restored. The value is the unique ID at the end of the profile's ARN, or several IDs separated by commas.
  */
 export const TAKE_OVER_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/take-over';

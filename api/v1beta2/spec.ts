@@ -30,7 +30,9 @@ import {
 const IMMUTABLE = 'Immutable once the profile is provisioned.';
 const REPLACED = 'Immutable once the profile is provisioned, unless updateStrategy.type is Replace.';
 
-/** These only limit the API server's cost estimate for CEL rules, some of which enforce lower limits. */
+/**
+ * Bounds whose only purpose is to limit the API server's cost estimate for CEL rules. Some rules enforce lower limits.
+ */
 export const WIDE = { text: 1024, labelValue: 128, arn: 2048, list: 100, subnets: 1000, tags: 200 };
 
 export const Selector = object(
@@ -106,7 +108,7 @@ export const EksClusterReference = object(
 );
 export interface EksClusterReference extends TypeOf<typeof EksClusterReference> {}
 
-// No default: after another provider's CRD has dropped `Replace`, a default would override the annotation.
+// No default: after another provider's CRD has pruned `Replace`, a default would override the annotation.
 const UpdateStrategyType = oneOf(['Reject', 'Replace'], {
   description:
     'How a change of selectors, subnetIDs, profileName, roleARN or roleName is handled, which EKS cannot make to an existing ' +
@@ -149,7 +151,7 @@ const UpdateStrategy = object(
   { description: 'How a change is handled that EKS cannot make to an existing profile.' },
 );
 
-// No default: after another provider's CRD has dropped `Retain`, a default would override the retain annotation.
+// No default: after another provider's CRD has pruned `Retain`, a default would override the retain annotation.
 const DeletionPolicy = oneOf(['Delete', 'Retain'], {
   description:
     'What happens in AWS when this object is deleted. Delete: the profile is deleted, and the role if this controller ' +

@@ -16,11 +16,11 @@ import {
 // - A violated structural bound (maxLength, maxItems, …) keeps all rules from running. So the bounds are wide and serve
 //   only the CEL cost estimator. CEL rules enforce the real limits, and the user sees all mistakes at once.
 // - The user sees `<field path>: <kind of error>: <message>`. The messages about the form of selectors and profileName
-//   begin with the words of EKS. The messages name the mistake, then the right value.
+//   begin with EKS's wording. Each message states the mistake, then the right value.
 
 const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
 
-/** A CEL rule about the keys of a tag map. The error message names the first key that violates the rule. */
+/** Returns a CEL rule about the keys of a tag map. The error message contains the first key that violates the rule. */
 const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
   rule: `self.all(k, ${condition})`,
   message: `a tag key ${wrong}; ${right}`,
@@ -80,7 +80,9 @@ export const LABEL_VALUE_RULES: readonly Rule[] = [
 
 const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
 
-/** No rule limits their number: AWS raises the quota of five on request, and EKS itself refuses more than the quota. */
+/**
+ * No rule limits the number of selectors: AWS raises the quota of five on request, and EKS itself enforces the quota.
+ */
 export const SELECTORS_RULES: readonly Rule[] = [{ rule: 'size(self) >= 1', message: NO_SELECTOR }];
 
 export const PROFILE_NAME_RULES: readonly Rule[] = [
@@ -169,8 +171,8 @@ export const POLICY_ARN_RULES: readonly Rule[] = [
 const isDefaultPath = (spec: string): string => `(!has(${spec}.rolePath) || ${spec}.rolePath in ['', '/'])`;
 
 /**
- * The API server checks these rules at each change of the spec, also of an object that was created under CAPA's CRD of
- * the same name. So a rule must not refuse a spec that that CRD admits.
+ * The API server checks these rules at each change of the spec, even for an object that was created under CAPA's CRD of
+ * the same name. So a rule must not refuse a spec that CAPA's CRD admits.
  */
 export const SPEC_RULES: readonly Rule[] = [
   ...CLUSTER_CHOICE_RULES,
@@ -215,17 +217,23 @@ const onceProvisioned = (condition: string): string =>
 
 const IMMUTABLE = 'is immutable once the profile is provisioned';
 
-/** `''` stands for an absent field. */
+/** Returns a CEL expression for the value of a field, `''` if it is absent. */
 const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
 
 const isTextKept = (field: string): string => `${valueOf(`self.spec.${field}`)} == ${valueOf(`oldSelf.spec.${field}`)}`;
 
-/** Then the controller makes a new profile. The new object counts, so one update may set the strategy and use it. */
+/**
+ * True if the controller replaces the profile. The rule reads the new object, so that one update can both set the
+ * strategy and use it.
+ */
 const IS_REPLACED = `self.spec.?updateStrategy.?type.orValue('') == 'Replace'`;
 
 const REPLACE = `set updateStrategy.type to Replace, or ${CREATE_ANOTHER}`;
 
-/** `exceptions` are CEL conditions under which the new text is allowed, `remedy` is what the user can do instead. */
+/**
+ * Returns a rule that forbids a change of a text field. `exceptions` are CEL conditions under which the new text is
+ * allowed, `remedy` is what the user can do instead.
+ */
 const immutableTextOnceProvisioned = (field: string, remedy: string, ...exceptions: readonly string[]): Rule => ({
   rule: onceProvisioned([isTextKept(field), ...exceptions].join(' || ')),
   message: `${field} ${IMMUTABLE}; ${remedy}`,
@@ -237,7 +245,8 @@ const immutableTextOnceProvisioned = (field: string, remedy: string, ...exceptio
 });
 
 /**
- * Except for the order. `read` returns a CEL expression for the elements; elements that mean the same must be equal.
+ * Returns a rule that forbids a change of a list, except for its order. `read` returns a CEL expression for the
+ * elements; elements with the same meaning must be equal.
  */
 const immutableSetOnceProvisioned = (field: string, read: (spec: string) => string): Rule => {
   const [now, before] = [read('self.spec'), read('oldSelf.spec')];
@@ -253,20 +262,20 @@ const immutableSetOnceProvisioned = (field: string, read: (spec: string) => stri
   };
 };
 
-/** Absent labels are the same as empty labels. */
+/** Returns a CEL expression for the selectors, in which absent labels equal empty labels. */
 const selectorsOf = (spec: string): string =>
   `(has(${spec}.selectors) ? ${spec}.selectors.map(s, [dyn(has(s.__namespace__) ? s.__namespace__ : ''), has(s.labels) ? dyn(s.labels) : dyn({})]) : [])`;
 
-/** If the spec names none, they are the subnets in use. */
+/** Returns a CEL expression for the subnets in the spec, or for those in use if the spec does not set any. */
 const subnetsOf = (spec: string): string =>
   `(has(${spec}.subnetIDs) && size(${spec}.subnetIDs) > 0 ? ${spec}.subnetIDs : ` +
   `has(oldSelf.status) && has(oldSelf.status.subnets) ? oldSelf.status.subnets : [])`;
 
 /**
- * True if a name field changes from empty to the computed name or back, which replaces nothing: CAPA writes the
- * computed name into an empty field, and `kubectl replace` with the user's manifest empties it again. A name that fills
- * the field must equal the one in status. Without that, and if the field becomes empty, only the form of the name is
- * checked, because CEL cannot compute the hash in it.
+ * Returns a CEL expression that is true if a name field changes from empty to the computed name or back, which does not
+ * replace anything: CAPA writes the computed name into an empty field, and `kubectl replace` with the user's manifest
+ * empties it again. A name that fills the field must equal the name in status. If status has no name, or if the field
+ * becomes empty, only the form of the name is checked, because CEL cannot compute the hash in it.
  */
 const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +
@@ -275,13 +284,16 @@ const isComputedNameFilled = (field: string, known: string, isComputed: (name: s
 
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
-/** CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL rules cannot read the namespace. */
+/**
+ * Returns a CEL expression that accepts CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL
+ * rules cannot read the namespace.
+ */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 
 /**
- * CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the role that all profiles share if CAPA may not create
- * roles.
+ * Returns a CEL expression that accepts CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the role that all
+ * profiles share if CAPA may not create roles.
  */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;

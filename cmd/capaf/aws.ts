@@ -12,7 +12,7 @@ import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
 import { actionOf, trackAws } from './progress.ts';
 
-/** For STS and IAM where neither the caller nor an object names a region. */
+/** The region for STS and IAM if neither the caller nor an object sets one. */
 export const FALLBACK_REGION = 'us-east-1';
 
 /** Without these options the SDK's default chain decides. */
@@ -22,13 +22,16 @@ export interface AwsOptions {
   readonly roleArn?: string;
 }
 
-/** Left: why there is no answer. */
+/** An answer. Left: why there is none. */
 export type Answer<A> = E.Either<string, A>;
 
-/** AWS does not answer, or refuses; where a permission is missing, the message names the IAM action. */
+/** AWS did not respond, or denied the request. If a permission is missing, the message contains the IAM action. */
 export class Unseen extends Failure {}
 
-/** A right in Kubernetes that is missing, and AWS, hide one answer; any other error ends the command. */
+/**
+ * Reads one answer of several. If AWS cannot be read, or Kubernetes denies a permission or does not serve a kind, only
+ * this answer is missing. Any other error ends the command.
+ */
 export async function attempt<A>(read: () => Promise<A>): Promise<Answer<A>> {
   try {
     return E.right(await read());
@@ -38,7 +41,7 @@ export async function attempt<A>(read: () => Promise<A>): Promise<Answer<A>> {
   }
 }
 
-/** A cluster that does not answer, and a missing object, hide one answer only. */
+/** Reads one answer of several. If a cluster does not respond or an object is missing, only this answer is missing. */
 export async function tolerate<A>(signal: AbortSignal, read: () => Promise<A>): Promise<Answer<A>> {
   try {
     return E.right(await read());
@@ -100,9 +103,9 @@ export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, 
 
 export const SILENT: Logger = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {}, with: () => SILENT };
 
-/** How long unused credentials are kept, which no command outlives. */
+/** How long unused credentials are kept: longer than any command runs. */
 const RESYNC: Ms = 10 * 60_000;
-/** For a call that the manager does not make; a listing has several pages. */
+/** The time limit for a call that the manager does not make; a list may have several pages. */
 const CALL_LIMIT: Ms = 30_000;
 
 export type AwsAccess = ReturnType<typeof newAwsAccess>;
@@ -114,7 +117,7 @@ interface AccessOptions extends Pick<cloud.AwsConfig, 'clock' | 'transport' | 'e
   readonly signal: AbortSignal;
 }
 
-/** AWS as the manager sees it, but with the credentials of the caller for each identity. */
+/** Returns access to AWS as the manager has it, but with the caller's credentials for every identity. */
 export function newAwsAccess({ credentials, region, roleArn, signal, ...options }: AccessOptions) {
   const config = {
     ...options,
@@ -143,7 +146,7 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
     if (E.isRight(session)) return session.right;
     throw session.left.failure ? unseen(session.left.failure) : new Unseen(session.left.message);
   }
-  /** For calls that sessions do not have. @throws Unseen */
+  /** Sends calls that sessions do not provide. @throws Unseen */
   async function ask<A>(
     service: cloud.AwsService,
     operation: string,
@@ -158,7 +161,7 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
       throw unseen(cloud.toAwsFailure({ service, operation, progress: 'sent' }, error));
     });
   }
-  /** For services that have no client. @throws Unseen */
+  /** Sends calls to services that have no client here. @throws Unseen */
   const askSigned = <A>(
     service: cloud.AwsService,
     operation: string,
@@ -191,7 +194,10 @@ export async function readProfiles(session: cloud.Session, cluster: EksClusterNa
   return lookups.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : []));
 }
 
-/** `account` is the one on record: another account may have an EKS cluster of the same name. @throws Unseen */
+/**
+ * Reads an EKS cluster. `account` is the recorded account: a different account may have an EKS cluster of the same
+ * name. @throws Unseen
+ */
 export async function readEks(
   aws: AwsAccess,
   name: EksClusterName,
@@ -206,13 +212,13 @@ export async function readEks(
   );
 }
 
-/** By subnet, without subnets that do not exist. @throws Unseen */
+/** Returns the number of free IP addresses per subnet. Omits subnets that do not exist. @throws Unseen */
 export const readFreeAddresses = (aws: AwsAccess, region: string, subnets: readonly string[]) =>
   aws.askSigned('ec2', 'DescribeSubnets', region, (sender) => cloud.readFreeAddresses(sender, subnets));
 
 const READ_ACTION = /^(?:Get|List|Describe|Simulate|AssumeRole)[A-Za-z]*$/;
 
-/** A program that only reads must not change AWS because of a mistake in its own code either. */
+/** Refuses every request that changes AWS, so that a bug in this read-only program cannot do so. */
 export const readOnlyAws = (transport: cloud.AwsTransport): cloud.AwsTransport => ({
   handle: async (request, options) => {
     const { method, path } = request;

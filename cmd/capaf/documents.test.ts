@@ -46,7 +46,7 @@ describe('parseDocuments', () => {
     expect(document?.at(['C', '!Join', 1, 0])).to.equal('file:2:25');
   });
 
-  // What kubectl 1.32 prints for the same words.
+  // The values that kubectl 1.32 prints for these words.
   const words: readonly (readonly [word: string, value: unknown])[] = [
     ...['yes', 'Yes', 'YES', 'y', 'on', 'true'].map((word) => [word, true] as const),
     ...['no', 'No', 'NO', 'n', 'off', 'false'].map((word) => [word, false] as const),

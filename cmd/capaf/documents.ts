@@ -12,24 +12,27 @@ export { listAt } from 'controller-runtime/json';
 
 export type Path = readonly (string | number)[];
 
-/** A document of a file, or an object of the API server. */
+/** A document from a file, or an object from the API server. */
 export interface SourceDocument {
   readonly file: string;
   readonly value: unknown;
-  /** Where the value is, or the nearest value around it that exists: `cluster.yaml:12:7`. */
+  /** Returns the position of the value, or of the nearest existing value around it: `cluster.yaml:12:7`. */
   readonly at: (path: Path) => string;
 }
 
-/** Sources have about 20. The parser of YAML itself ends at some 800. */
+/** The deepest nesting that is accepted. Sources have about 20 levels. The YAML parser itself fails at about 800. */
 const MAX_DEPTH = 100;
-/** A file that multiplies its size with each alias is refused. */
+/** The most aliases that are accepted: a file whose size multiplies with each alias is refused. */
 const MAX_ALIASES = 100;
 const SHOWN_PROBLEMS = 10;
 
-/** Says of a document whether equal keys in it are an error. Otherwise the last counts, as for kubectl. */
+/** Reports whether duplicate keys in a document are an error. Otherwise the last one counts, as in kubectl. */
 export type IsStrict = (value: unknown) => boolean;
 
-/** Of a List of Kubernetes, each item is a document. @throws Failure with file, line and column */
+/**
+ * Reads the documents of a file. Each item of a Kubernetes List is a document. @throws Failure with file, line and
+ * column
+ */
 export async function readDocuments(
   path: string,
   { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>,
@@ -43,7 +46,7 @@ export async function readDocuments(
   const documents: SourceDocument[] = [];
   for (const document of parseDocuments(file, text, isStrict)) {
     documents.push(document);
-    // A signal can end the program here: the parser of YAML takes seconds for 1 MiB.
+    // A signal can end the program here, because the YAML parser takes seconds for 1 MiB.
     await setImmediate(undefined, { signal });
   }
   return documents;
@@ -58,7 +61,7 @@ export function* parseDocuments(
   if (Buffer.byteLength(text) > MAX_FILE_BYTES)
     throw new Failure(`${file} is too large: capaf reads at most ${MAX_FILE_BYTES / 1024 / 1024} MiB`);
   const json = E.tryCatch((): unknown => JSON.parse(text), errorMessage);
-  // Only messages need a position, and the parser that knows it takes long.
+  // Only messages need a position, and the parser that finds it is slow.
   let yaml: SourceDocument | undefined;
   const at = (path: Path): string => (yaml ??= parseYaml(file, text, isStrict).next().value)?.at(path) ?? file;
   if (E.isRight(json) && isStrict(json.right)) requireUniqueKeys(file, text);
@@ -77,7 +80,10 @@ const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
       }))
     : [document];
 
-/** For valid JSON, in which a key is a string before a colon. `JSON.parse` takes the last of equal keys. */
+/**
+ * Refuses duplicate keys, of which `JSON.parse` uses the last. The text must be valid JSON, in which a key is a string
+ * before a colon.
+ */
 function requireUniqueKeys(file: string, text: string): void {
   const objects: Set<unknown>[] = [];
   let last = { token: '', index: 0 };
@@ -103,7 +109,7 @@ function placeIn(file: string, text: string, offset: number): string {
 const INTEGER = 'tag:yaml.org,2002:int';
 const BOOLEAN = 'tag:yaml.org,2002:bool';
 
-/** Plain words that YAML 1.1 reads in another way than YAML 1.2, which is the parser's. kubectl reads YAML 1.1. */
+/** Unquoted words that YAML 1.1 and 1.2 parse differently. kubectl uses YAML 1.1; our parser uses 1.2. */
 const OLD_WORDS: readonly ScalarTag[] = [
   { default: true, tag: BOOLEAN, test: /^(?:[Yy]|[Yy]es|YES|[Oo]n|ON)$/, resolve: () => true },
   { default: true, tag: BOOLEAN, test: /^(?:[Nn]|[Nn]o|NO|[Oo]ff|OFF)$/, resolve: () => false },
@@ -135,7 +141,7 @@ function* parseYaml(file: string, text: string, isStrict: IsStrict): Generator<S
   }
 }
 
-/** Turns a tag of CloudFormation such as `!Ref Role` into `{"!Ref": "Role"}`. Returns the first repeated key. */
+/** Turns CloudFormation tags such as `!Ref Role` into `{"!Ref": "Role"}`. Returns the first repeated key. */
 function prepare(document: Document.Parsed): { readonly key: unknown; readonly offset: number } | undefined {
   let repeated: { readonly key: unknown; readonly offset: number } | undefined;
   visit(document, {
@@ -167,7 +173,7 @@ function offsetOf(document: Document.Parsed, path: Path): number {
   return document.contents?.range[0] ?? 0;
 }
 
-/** So that no later recursion overflows the stack. */
+/** Refuses deep nesting, so that later recursions do not overflow the stack. */
 function requireFlat(file: string, value: unknown): void {
   const depthLeft = (inner: unknown, left: number): boolean =>
     left > 0 &&

@@ -28,7 +28,7 @@ import { kubeconfigCommand } from './workload.ts';
 
 const signal = new AbortController().signal;
 
-/** The places of all values in a value. */
+/** Returns the paths of all values inside of a value. */
 const placesIn = (value: unknown, path: Path = []): readonly Path[] => [
   path,
   ...(Array.isArray(value) || isRecord(value)
@@ -44,7 +44,7 @@ function replaced(value: unknown, path: Path, other: unknown): unknown {
   return copy;
 }
 
-/** `value` with any JSON at any of its places. */
+/** Generates `value` with arbitrary JSON at one of its paths. */
 const mutated = (value: unknown): fc.Arbitrary<unknown> =>
   fc
     .tuple(fc.constantFrom(...placesIn(value)), fc.oneof(fc.jsonValue(), hostileText))
@@ -113,7 +113,7 @@ const DEPLOYMENT = {
   status: { readyReplicas: 2 },
 };
 
-/** Of an API server, which gives each object its metadata. */
+/** Adds metadata, as an API server does for each object. */
 const withMetadata = (value: unknown, { metadata }: { readonly metadata: { readonly name: string } }): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Any',
@@ -158,7 +158,7 @@ describe('capaf, with objects and files of any shape', () => {
   });
 });
 
-/** The output for texts that are all harmless, or all hostile, has the same lines. */
+/** Checks that the output has the same lines, whether all texts are harmless or all are hostile. */
 function expectSameLines(render: (text: string) => string): void {
   const lines = (text: string) => stripVTControlCharacters(render(text)).split('\n').length;
   fc.assert(

@@ -2,7 +2,7 @@ import type { Clock } from 'controller-runtime/env';
 import { escapeHidden, toPrintableLine } from 'controller-runtime/text';
 import type { Progress } from './progress.ts';
 
-/** What a command uses of the process, so that tests can run it inside their own. */
+/** A command's access to its process, which tests replace. */
 export interface Io {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -17,10 +17,13 @@ export interface Io {
   readonly progress?: Progress;
 }
 
-/** The manifests of prometheus-operator have 4.5 MiB, those of Argo CD 2. The parser of YAML needs 10 s for 8 MiB. */
+/**
+ * The largest file that is read. The manifests of prometheus-operator have 4.5 MiB, those of Argo CD 2. The YAML parser
+ * needs 10 s for 8 MiB.
+ */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
-/** Of a text that is too large, only so much that it can be refused. */
+/** Reads a text. Stops reading as soon as it is too large, so that the caller can refuse it. */
 export async function readText(stream: AsyncIterable<unknown>): Promise<string> {
   let text = '';
   for await (const chunk of stream) {
@@ -30,22 +33,22 @@ export async function readText(stream: AsyncIterable<unknown>): Promise<string> 
   return text;
 }
 
-/** Ends the command with exit code 1. The message names the cause and the fix. */
+/** An error that ends the command with exit code 1. The message contains the cause and the fix. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }
 
-/** 0: nothing to do; 2: something to tell, such as changes, a pod that nobody takes, or problems. */
+/** 0: nothing to do; 2: findings, such as changes, problems, or a pod that no profile takes. */
 export type ExitCode = 0 | 2;
 
 export interface OutputOption {
   readonly output: 'text' | 'json';
 }
 
-/** Of the shapes of `-o json`. The same version may get more fields. */
+/** The version of the output of `-o json`. Fields may be added without a new version. */
 const JSON_VERSION = 1;
 
-/** @throws at SIGINT and SIGTERM, which may have hidden a part of the answer */
+/** @throws after SIGINT and SIGTERM, because a part of the answer may be missing */
 export function tell(
   { out, signal }: Io,
   { output }: OutputOption,
@@ -59,10 +62,10 @@ export function tell(
   return isFine ? 0 : 2;
 }
 
-/** In characters. A longer cell moves the rest of its own row only: users choose the texts of the cells. */
+/** In characters. A longer cell shifts only the rest of its own row, because users choose the texts of the cells. */
 const WIDEST_COLUMN = 80;
 
-/** Lines with aligned columns, of any texts. The last column is as long as it is. */
+/** Returns lines with aligned columns, for any texts. The last column is not padded. */
 export function alignColumns(texts: readonly (readonly string[])[]): readonly string[] {
   const rows = texts.map((row) => row.map(toPrintableLine));
   const widths: number[] = [];

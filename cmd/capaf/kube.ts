@@ -30,7 +30,10 @@ export interface KubeOptions {
 
 export type KubeAccess = ReturnType<typeof kubeAccess>;
 
-/** `received` is a kubeconfig from elsewhere, such as a Secret. @throws KubeconfigError */
+/**
+ * Opens an API server. `received` is a kubeconfig from outside of this machine, such as a Secret. @throws
+ * KubeconfigError
+ */
 export function openKube(options: KubeOptions, io: Io, received?: KubeconfigFile): KubeAccess {
   const { kubeconfig: path, context, namespace } = options;
   const load = () => loadKubeconfig({ path, context, env: io.env, home: homedir(), ...(received && { received }) });
@@ -43,7 +46,7 @@ export function openKube(options: KubeOptions, io: Io, received?: KubeconfigFile
 }
 
 interface Place {
-  /** That of the option, of the context of the kubeconfig, or `default`. */
+  /** The namespace from the option, from the kubeconfig's context, or `default`. */
   readonly namespace: string;
   /** For messages, e.g. `https://10.0.0.1:6443`. */
   readonly server: string;
@@ -58,7 +61,10 @@ export function kubeAccess(connections: ServerConnections, place: Place, { clock
   };
 }
 
-/** With the kubeconfig that Cluster API's contract demands: in the Secret `<Cluster>-kubeconfig`, key `value`. */
+/**
+ * Opens a workload cluster with the kubeconfig that Cluster API's contract requires: in the Secret
+ * `<Cluster>-kubeconfig`, key `value`.
+ */
 export async function openWorkloadCluster(management: KubeAccess, cluster: string, io: Io, namespace?: string) {
   const key = { namespace: management.namespace, name: `${cluster}-kubeconfig` };
   const secrets = { group: '', version: 'v1', plural: 'secrets' };
@@ -78,7 +84,10 @@ export const CONTROL_PLANES: Resource = {
   plural: external.CONTROL_PLANE_PLURAL,
 };
 
-/** `key` is that of a Cluster of Cluster API. @throws Failure if it or its AWSManagedControlPlane is missing; KubeError */
+/**
+ * Finds the EKS cluster of the Cluster `key`. @throws Failure if the Cluster or its AWSManagedControlPlane is missing;
+ * KubeError
+ */
 export async function findEksCluster(client: KubeClient, key: ObjectKey, signal: AbortSignal) {
   const what = `Cluster ${keyText(key)}`;
   const { CLUSTER_GROUP: group, CLUSTER_PLURAL: plural, CLUSTER_VERSIONS: versions } = external;
@@ -103,8 +112,8 @@ function orFail<A>(what: string, decoded: E.Either<readonly DecodeProblem[], A>)
 const ACCESS_REVIEW = /^\/apis\/authorization\.k8s\.io\/v1\/(?:self)?subject(?:access|rules)reviews$/;
 
 /**
- * A program that only reads must not write because of a mistake in its own code either. Dry runs and access reviews
- * change nothing.
+ * Refuses every write, so that a bug in this read-only program cannot change the cluster. Allows dry runs and access
+ * reviews, which do not store anything.
  */
 export const readOnly = (transport: Transport): Transport => ({
   host: transport.host,

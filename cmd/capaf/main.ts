@@ -6,7 +6,7 @@ import { runCapaf } from './program.ts';
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort(new Error(`received ${name}`)));
 
-// The reader of a pipe, such as head, may end first.
+// The reader of a pipe, such as head, may exit first.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1));
 
 const io: Io = {
@@ -19,14 +19,14 @@ const io: Io = {
   readStdin: () => readText(process.stdin.setEncoding('utf8')),
 };
 
-/** The names of errors whose message tells a user what to do. Their classes would load the clients at each start. */
+/** The names of errors whose messages are for users. Importing their classes would load the clients at each start. */
 const EXPECTED: readonly string[] = ['Failure', 'KubeconfigError', 'KubeError'];
 
 async function main(): Promise<void> {
   try {
     process.exitCode = await runCapaf(process.argv.slice(2), io);
   } catch (thrown) {
-    // Each request that a signal aborts has its own error, which tells a user nothing more.
+    // After a signal, each aborted request fails with its own error, which does not help the user.
     const error: unknown = stop.signal.aborted ? stop.signal.reason : thrown;
     const isBug = error instanceof Error && !EXPECTED.includes(error.name) && !stop.signal.aborted;
     const text = (isBug ? errorStack(error) : undefined) ?? errorMessage(error);

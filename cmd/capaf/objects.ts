@@ -4,7 +4,7 @@ import { type AWSFargateProfile, KIND, decodeAWSFargateProfile, describeProblems
 import { PROFILES } from '../../controllers/shared/live-profiles.ts';
 import { Failure } from './io.ts';
 
-/** Which AWSFargateProfiles are asked for. No names: all. No namespace: of all namespaces. */
+/** Which AWSFargateProfiles the user asks about. No names: all of them. No namespace: all namespaces. */
 export interface Scope {
   readonly namespace: string | undefined;
   readonly names: readonly string[];
@@ -19,7 +19,7 @@ export function requireOneNamespace(names: readonly string[], allNamespaces = fa
 }
 
 /**
- * All AWSFargateProfiles, also if the user has named some of them.
+ * Returns all AWSFargateProfiles in the namespace, even if the user has named only some of them.
  *
  * @throws Failure if an object that the user has named does not exist; KubeError
  */
@@ -30,11 +30,11 @@ export async function listObjects(client: KubeClient, { namespace, names }: Scop
   return objects;
 }
 
-/** Where the controller has found the EKS cluster of the objects. */
+/** Returns the AWS account in which the controller has found the objects' EKS cluster. */
 export const recordedAccount = (objects: readonly AWSFargateProfile[]): string | undefined =>
   objects.find(({ status }) => status?.account !== undefined)?.status?.account;
 
-/** `unreadable` has the namespace and name of each other object, and why it cannot be read. */
+/** Decodes objects. `unreadable` contains the namespace and name of each object that cannot be decoded, and why. */
 export function decodeObjects(items: readonly KubeObject[]) {
   const objects: AWSFargateProfile[] = [];
   const unreadable: { readonly name: string; readonly why: string }[] = [];

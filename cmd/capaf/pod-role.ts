@@ -4,14 +4,17 @@ import type { AccessEntry, Role, Session } from '../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { seen } from './aws.ts';
 
-/** How pods that a role starts can join the EKS cluster. */
+/** How pods with an execution role can join the EKS cluster. */
 export type PodRole =
   | { readonly kind: 'hasEntry' | 'ofAwsAuth' | 'perhapsOfAwsAuth' }
   | { readonly kind: 'absent' | 'noEntry' | 'notSeen' }
-  /** The access entry is of an earlier role of this name, so pods cannot join. */
+  /** The access entry belongs to an earlier role of this name, so pods cannot join. */
   | { readonly kind: 'outdated'; readonly role: Role; readonly entry: AccessEntry };
 
-/** `mode` is the authentication mode of the cluster; `undefined`: it was not seen. @throws Unseen */
+/**
+ * Reads a role and its access entry. `mode` is the authentication mode of the cluster; `undefined`: not known. @throws
+ * Unseen
+ */
 export async function readPodRole(
   { roles, accessEntries }: Session,
   cluster: EksClusterName,

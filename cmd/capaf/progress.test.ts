@@ -18,7 +18,7 @@ describe('the progress of a command', () => {
   });
   afterEach(() => shown.end());
 
-  /** An answer that comes when the test says so. */
+  /** The answer arrives when the test resolves this promise. */
   const answers = Promise.withResolvers<{ response: { statusCode: number; headers: {}; body: string } }>();
   const aws = () => trackAws({ handle: () => answers.promise }, progress);
   const kube = () =>

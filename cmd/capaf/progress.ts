@@ -4,13 +4,13 @@ import { toPrintableLine } from 'controller-runtime/text';
 import type { AwsTransport } from '../../pkg/cloud/index.ts';
 import type { Io } from './io.ts';
 
-/** A user then wants to know what the command is waiting for. */
+/** How often the command shows what it is waiting for. */
 const INTERVAL: Ms = 1_000;
 
-/** The requests without an answer, in their order. */
+/** The requests without an answer, in the order in which they were sent. */
 export type Progress = Set<{ readonly what: string }>;
 
-/** Says on standard error each second what the command has been waiting for longest, if that has changed. */
+/** Prints to standard error each second which request the command has been waiting for longest, if that has changed. */
 export function showProgress({ clock, err }: Io, progress: Progress): { readonly end: () => void } {
   let shown = '';
   const wait = (): Timer =>
@@ -30,7 +30,10 @@ function track<A>(progress: Progress | undefined, what: string, answer: Promise<
   return answer.finally(() => progress?.delete(request));
 }
 
-/** As the query protocol and AWS JSON name it. `''`: method and path tell what EKS does. */
+/**
+ * Returns the name of the action in the query protocol or AWS JSON; `''` for EKS, where method and path determine the
+ * action.
+ */
 export function actionOf({ headers, body }: Parameters<AwsTransport['handle']>[0]): string {
   const target = headers['x-amz-target']?.replace(/^.*\./, '');
   return target ?? new URLSearchParams(typeof body === 'string' ? body : '').get('Action') ?? '';

@@ -4,7 +4,7 @@ import { toPrintableLine } from 'controller-runtime/text';
 import { shellCommand } from './shell.ts';
 import { hostileText, recordCommands } from './testing/recording-shell.ts';
 
-/** Whatever prints a command does so to its line. */
+/** Returns the command as it is printed, on one line. */
 const printed = (words: readonly string[]): string => toPrintableLine(shellCommand(words));
 
 describe('a command for the user', () => {

@@ -1,17 +1,21 @@
 import { cut, toPrintableLine } from 'controller-runtime/text';
 
-/** In characters, as an ARN. A line of output has room for three such words in quotes, so it never ends inside them. */
+/**
+ * In characters, as the longest ARN. A line of output has room for three such words in quotes, so it is never cut
+ * inside of them.
+ */
 const MAX_WORD = 2_048;
 
 /**
- * A command that a user pastes into a POSIX shell. The shell expands, splits and executes no word, whatever it contains.
+ * Returns a command that a user can paste into a POSIX shell. The shell does not expand, split or execute any word,
+ * whatever it contains.
  *
- * The program that runs has options of its own. So a value of others stands after `--`, or is a part of its word:
+ * The program could take a value for an option. So callers put a foreign value after `--`, or inside of a word:
  * `--option=value`, `kind/name`.
  */
 export const shellCommand = (words: readonly string[]): string => words.map(shellQuoted).join(' ');
 
-/** A word that begins with `=` is the path of a program in zsh. */
+/** Quotes a word. In zsh, even a word that begins with `=` would be expanded, to the path of a program. */
 function shellQuoted(word: string): string {
   const text = cut(toPrintableLine(cut(word, MAX_WORD)), MAX_WORD);
   return /^[\w+,.@:/-][\w+=,.@:/-]*$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

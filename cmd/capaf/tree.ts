@@ -3,13 +3,13 @@ import { toPrintableLine } from 'controller-runtime/text';
 
 /**
  * `unchecked`: the command could not look, because it lacks a permission, or because AWS or the API server does not
- * answer. Such a row is no problem of the installation.
+ * answer. Such a row does not count as a problem of the installation.
  */
 export type Result = 'ok' | 'warning' | 'problem' | 'unchecked';
 
 export const COLORS = { ok: 'green', warning: 'yellow', problem: 'red', unchecked: 'dim' } as const;
 
-/** Something in Kubernetes or AWS, with what belongs to it. The texts may be those of users and of AWS. */
+/** A resource in Kubernetes or AWS, with the resources that belong to it. The texts may come from users and AWS. */
 export interface TreeNode {
   readonly kind: string;
   readonly name: string;
@@ -21,7 +21,7 @@ export interface TreeNode {
   readonly children?: readonly TreeNode[];
 }
 
-/** With lines between the nodes on a terminal; in a pipe with two spaces for each level. */
+/** Renders a tree: on a terminal with lines between the nodes, in a pipe with two spaces per level. */
 export function renderTree(root: TreeNode, isTerminal: boolean, indent = ''): readonly string[] {
   const { children = [] } = root;
   const below = children.flatMap((child, index) => {

@@ -19,7 +19,7 @@ import {
 } from './kube.ts';
 import { shellCommand } from './shell.ts';
 
-/** Which cluster has the pods. */
+/** The options that select the cluster of the pods. */
 export interface ClusterOptions {
   readonly cluster?: string;
   readonly clusterNamespace?: string;
@@ -33,11 +33,11 @@ export function requireCluster({ cluster, eksCluster }: ClusterOptions): void {
     throw new Failure('name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster');
 }
 
-/** The management cluster of --cluster; `undefined` with --eks-cluster. */
+/** Opens the management cluster for --cluster. Returns `undefined` with --eks-cluster. */
 export const openManagement = (options: ClusterOptions & KubeOptions, io: Io): KubeAccess | undefined =>
   options.cluster === undefined ? undefined : openKube({ ...options, namespace: options.clusterNamespace }, io);
 
-/** A Cluster of Cluster API, or an EKS cluster without one. */
+/** A Cluster (Cluster API), or an EKS cluster without one. */
 export interface PodCluster {
   readonly cluster?: ObjectKey | undefined;
   readonly eksCluster?: string | undefined;
@@ -47,7 +47,7 @@ export interface PodCluster {
 type PodOptions = KubeOptions & AwsOptions & { readonly workloadKubeconfig?: string | undefined };
 
 /**
- * The API server of the pods. Without `management`, --kubeconfig and --context are those of the pods' cluster.
+ * Opens the API server of the pods' cluster. Without `management`, --kubeconfig and --context select this cluster.
  * @throws Failure
  */
 export async function openPodCluster(
@@ -59,7 +59,7 @@ export async function openPodCluster(
   const { workloadKubeconfig, kubeconfig, context, namespace } = options;
   if (workloadKubeconfig !== undefined) return openKube({ kubeconfig: workloadKubeconfig, namespace }, io);
   if (management !== undefined && cluster !== undefined) {
-    // Otherwise a wrong name would be reported as a Secret that is missing.
+    // Otherwise a wrong name would be reported as a missing Secret.
     await findEksCluster(management.client, cluster, io.signal);
     return openWorkloadCluster({ ...management, namespace: cluster.namespace }, cluster.name, io, namespace);
   }
@@ -78,7 +78,7 @@ export const kubeconfigCommand = (name: string, region: string): string =>
     '--kubeconfig=pods.kubeconfig',
   ]);
 
-/** By the endpoint of the EKS cluster and a token of STS. @throws Failure */
+/** Opens an API server with the EKS cluster's endpoint and an STS token. @throws Failure */
 async function openEksCluster(name: string, options: PodOptions, region: string | undefined, io: Io) {
   await using aws = openAws(options, io);
   const session = await aws.open(requireRegion(region ?? aws.region));
@@ -98,7 +98,7 @@ async function openEksCluster(name: string, options: PodOptions, region: string 
 
 const PODS = { group: '', version: 'v1', plural: 'pods' };
 
-/** The pods that Fargate profiles have, without those that have ended. No namespace: all. @throws KubeError */
+/** Lists the pods of Fargate profiles that have not ended. No namespace: all namespaces. @throws KubeError */
 export async function listFargatePods(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {
   const pods = await listAll(client, PODS, { namespace, labelSelector: PROFILE_LABEL }, signal);
   return pods.filter(({ status }) => !['Succeeded', 'Failed'].includes(textAt(status, 'phase') ?? ''));

@@ -16,31 +16,31 @@ export interface Env {
   readonly setVerbosity: (verbosity: number) => void;
   readonly profiler: Profiler;
   readonly kube: Transport;
-  /** Only for the Lease: with connections of its own, so that busy workers cannot delay the renewal. */
+  /** A transport only for the Lease, with a separate connection pool, so that busy workers cannot delay the renewal. */
   readonly kubeForLease: Transport;
-  /** The API servers of EKS clusters, for the drain of a Fargate profile. */
+  /** Connects to the API servers of EKS clusters, to drain a Fargate profile. */
   readonly connectToServer: ConnectToServer;
   readonly aws: AwsTransport;
   readonly endpoints: Endpoints;
   /** The manager's own credentials. */
   readonly credentials: AwsCredentialSource;
-  /** Where the manager assumes IAM roles, and the default of spec.eksCluster.region, if it is known. */
+  /** The region in which the manager assumes IAM roles, and the default of spec.eksCluster.region, if known. */
   readonly awsRegion: string | undefined;
   /** The name of this host, which is part of the holder identity in the Lease. */
   readonly hostname: string;
   readonly namespaces: Namespaces;
 }
 
-/** The namespaces in which the manager itself keeps or reads objects. */
+/** The namespaces in which the manager itself stores or reads objects. */
 export interface Namespaces {
   readonly lease: string;
   readonly secrets: string;
 }
 
 /**
- * Outside a pod the flags must name the namespaces, because the namespace of a kubeconfig's context changes with every
- * `kubectl config set-context`: two managers could use two Leases, or AWS credentials could come from a Secret of
- * another team. Left: a sentence for the user.
+ * Returns the namespaces. Outside a pod, the flags must set them, because the namespace of a kubeconfig's context
+ * changes with every `kubectl config set-context`: two managers could use different Leases, or AWS credentials could
+ * come from another team's Secret. Left: a sentence for the user.
  */
 export function selectNamespaces(
   flags: Pick<ManagerFlags, 'election' | 'managerNamespace' | 'staticIdentityNamespace'>,
@@ -57,6 +57,8 @@ export function selectNamespaces(
   );
 }
 
-/** On EKS, IAM roles for service accounts and Pod Identity set both variables. */
+/**
+ * Returns the region in the environment. On EKS, IAM roles for service accounts and Pod Identity set both variables.
+ */
 export const awsRegionOf = ({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): string | undefined =>
   AWS_REGION || AWS_DEFAULT_REGION || undefined;

@@ -13,8 +13,8 @@ export interface LeaseNameFlags {
 }
 
 /**
- * --leader-election-id, or a name with the values of --namespace and --watch-filter: managers that reconcile different
- * objects have different Leases.
+ * Returns --leader-election-id, or a name with the values of --namespace and --watch-filter, so that managers that
+ * reconcile different objects use different Leases.
  */
 export function leaseNameFor({ election, namespace, watchFilter }: LeaseNameFlags): string {
   const parts = [
@@ -26,8 +26,8 @@ export function leaseNameFor({ election, namespace, watchFilter }: LeaseNameFlag
 }
 
 /**
- * A value that is a DNS label stays as it is, and has no dot. Any other one becomes the converted text, a dot and a
- * hash, so that two values never give the same name.
+ * Converts a value to a part of the Lease name. A DNS label, which contains no dot, stays unchanged. Any other value
+ * becomes the converted text, a dot and a hash, so that two values never give the same name.
  */
 function toNameParts(labelValue: string): string {
   if (DNS_LABEL.test(labelValue)) return labelValue;
@@ -42,7 +42,7 @@ export interface LeaseId {
 
 const LONGEST_NAME = 253;
 
-/** `NAME`, or `NAMESPACE/NAME` as cluster-api-operator writes it; `undefined` for any other text. */
+/** Parses `NAME`, or `NAMESPACE/NAME`, which cluster-api-operator writes. Returns `undefined` for any other text. */
 export function parseLeaseId(text: string): LeaseId | undefined {
   const [name = '', namespace, ...others] = text.split('/').toReversed();
   const isName = name.length <= LONGEST_NAME && name.split('.').every((part) => DNS_LABEL.test(part));

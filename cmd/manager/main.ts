@@ -17,7 +17,7 @@ import { runManager } from './run.ts';
 /** The exit code for a wrong command line, as in Go's flag package. */
 const USAGE_ERROR = 2;
 const FAILURE = 1;
-/** In ms. Each measurement wakes the process: at prom-client's 10 ms, they take 0.5 % of a processor. */
+/** In ms. Each measurement wakes the process: at prom-client's interval of 10 ms, measurements take 0.5 % of a CPU. */
 const EVENT_LOOP_INTERVAL = 50;
 
 /** A mistake in the flags that depends on the environment, for example a flag that is required only outside a pod. */

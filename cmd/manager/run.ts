@@ -38,7 +38,7 @@ import { newManagerMetrics } from './metrics.ts';
 import { newServers } from './servers.ts';
 
 const NAME = 'cluster-api-provider-aws-fargate';
-/** Without leader election no other manager takes over. */
+/** Used without leader election: no other manager can take over. */
 const ALWAYS_LEADER: Leadership = { remaining: () => Number.POSITIVE_INFINITY };
 
 export type RunFlags = Omit<

@@ -24,7 +24,9 @@ interface ServerParts {
   readonly readyChecks: readonly HealthCheck[];
 }
 
-/** The HTTP servers that the flags ask for: one for /healthz and /readyz, one for /metrics and other diagnostics. */
+/**
+ * Returns the HTTP servers that the flags enable: one for /healthz and /readyz, one for /metrics and other diagnostics.
+ */
 export function newServers(
   env: Env,
   { health, diagnostics }: Pick<ManagerFlags, 'health' | 'diagnostics'>,

@@ -135,8 +135,8 @@ export class Finisher {
         if (!(error instanceof KubeError)) throw error;
       }
     }
-    // The API server has rejected the status too, or the object is paused and gets none. So only an event can tell
-    // users.
+    // The API server has rejected the status too, or the object is paused and its status is not written. So an event is
+    // the only way to tell users.
     this.recordEvents(object, [warningFor(reason)]);
     this.remember(object, this.memoryAfter({ object, end: reason }));
     return this.requeue({ end: reason }, this.options.retryStore.get(object));

@@ -12,7 +12,7 @@ import { CREATING } from './model/profile-status.ts';
 const CREATE_VISIBILITY: Ms = 60_000;
 /** EKS needs longer than this to delete a profile and to create one of the same name again. */
 const CREATE_WINDOW: Ms = 120_000;
-/** The Date header of AWS has whole seconds. */
+/** The precision of AWS's Date header, which has whole seconds. */
 const DATE_PRECISION: Ms = 1_000;
 
 /** By entry: since when this process knows a create request without an answer, on the monotonic clock. */

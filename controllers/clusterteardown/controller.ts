@@ -12,7 +12,7 @@ import { TeardownReconciler } from './reconcile.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 
 const NAME = 'clusterteardown';
-/** One tenant holds at most half of the slots. */
+/** One tenant can use at most half of the slots. */
 const SLOTS = { group: 5, namespace: 5, total: 10 };
 
 export interface ClusterTeardownControllerOptions extends ControllerOptions {
@@ -38,7 +38,7 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
   });
 }
 
-/** Most changes of status do not matter to the teardown. */
+/** Returns the fields that matter to the teardown; most of the status does not. */
 const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   ...metadata,
   resourceVersion: undefined,
@@ -47,7 +47,10 @@ const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   region: fieldAt(status, 'region'),
 });
 
-/** A deletion may wait for a change of any of these. A reconcile with nothing to do reads caches only. */
+/**
+ * Enqueues a Cluster whenever an object changes that its teardown might be waiting for. This is cheap: a reconcile with
+ * nothing to do reads only from caches.
+ */
 function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }: Caches): void {
   const listed = (listing: ReturnType<Store['byIndex']>): readonly KubeObject[] =>
     listing.kind === 'listed' ? listing.objects : [];

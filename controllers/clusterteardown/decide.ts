@@ -14,21 +14,23 @@ import {
 
 export interface ClusterState {
   readonly cluster: Cluster | undefined;
-  /** `undefined` if it does not exist, or is of another kind or in another namespace. */
+  /** `undefined` if it does not exist, or has a different kind or namespace. */
   readonly controlPlane: AWSManagedControlPlane | undefined;
 }
 
 export interface ControlPlanes {
-  /** The control plane that the Cluster names; one that it owned if the Cluster no longer exists. */
+  /**
+   * The control plane in the Cluster's controlPlaneRef; if the Cluster no longer exists, a control plane that it owned.
+   */
   readonly current: KubeObject | undefined;
-  /** All control planes that the Cluster owns, except the one in the field `current`. */
+  /** All control planes that the Cluster owns, except `current`. */
   readonly former: readonly KubeObject[];
 }
 
 /**
- * Cluster API deletes the control plane after it has drained the workers, so the deletion of the control plane decides,
- * and that of the Cluster only without a control plane. False while the Cluster is paused, and for a deletion by
- * `clusterctl move`.
+ * Reports whether the cluster is being torn down: its control plane is being deleted, or the Cluster if it has no
+ * control plane. The Cluster's deletion would be too early, because Cluster API first drains the workers. False while
+ * the Cluster is paused, and for a deletion by `clusterctl move`.
  */
 export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean {
   if (cluster !== undefined && (cluster.paused || isMoving(cluster))) return false;
@@ -37,9 +39,9 @@ export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean 
 }
 
 /**
- * Leaves out AWSFargateProfiles that are already being deleted, paused, being moved or retained; also those without
- * their controller's finalizer, which have nothing in AWS: a GitOps tool that creates them during the deletion of the
- * cluster would create them again after each deletion.
+ * Returns the AWSFargateProfiles to delete, without those that are already being deleted, paused, being moved or
+ * retained. Also omits those without their controller's finalizer, which have nothing in AWS: a GitOps tool that
+ * creates them during the deletion of the cluster would recreate them after each deletion.
  */
 export function profilesToDelete(
   state: ClusterState,
@@ -65,9 +67,9 @@ export interface FinalizerTask {
 }
 
 /**
- * The control plane that the Cluster names needs this controller's finalizer exactly while an AWSFargateProfile of the
- * cluster has its own. Other control planes that the Cluster owns do not get it, and lose it when no such
- * AWSFargateProfile is left. While the Cluster is paused, all finalizers stay.
+ * Decides about the finalizers. The Cluster's current control plane needs this controller's finalizer exactly while an
+ * AWSFargateProfile of the cluster has its own finalizer. Other control planes that the Cluster owns do not get it, and
+ * lose it when no such AWSFargateProfile is left. While the Cluster is paused, all finalizers stay.
  */
 export function planFinalizers(
   cluster: Cluster | undefined,

@@ -23,7 +23,8 @@ describe('a teardown', () => {
     const words =
       'DeletedWithCluster: The controller deletes this AWSFargateProfile, because AWSManagedControlPlane team-a/prod-control-plane is being deleted';
     expect(teardown.events).to.have.members([`web ${words}`, `batch ${words}`]);
-    // The cache does not show the deletions yet. The second reconcile sees them in the API server and deletes nothing.
+    // The cache does not show the deletions yet. The second reconcile sees them in the API server and does not delete
+    // anything.
     await teardown.reconcile();
     expect(teardown.events).to.have.length(2);
   });

@@ -17,9 +17,14 @@ export interface ProfileDeleterOptions extends Pick<ControllerOptions, 'client' 
 
 export class ProfileDeleter {
   private readonly options: ProfileDeleterOptions;
-  /** By Cluster: the uids of the AWSFargateProfiles with an Event about the deletion, until none is left to delete. */
+  /**
+   * For each Cluster, the UIDs of the AWSFargateProfiles whose deletion was reported in an Event; forgotten when none
+   * is left to delete.
+   */
   private readonly recorded = new Map<string, Set<string>>();
-  /** For each Cluster between two batches: the last profile of the batch before, and the requeue after all batches. */
+  /**
+   * For each Cluster between two batches, the last profile of the previous batch, and the requeue after all batches.
+   */
   private readonly rounds = new Map<string, { readonly last: string; readonly requeue: Requeue }>();
 
   constructor(options: ProfileDeleterOptions) {
@@ -27,8 +32,8 @@ export class ProfileDeleter {
   }
 
   /**
-   * Deletes in the order of the names, and goes on after a rejected or blocked deletion. `cause`
-   * names the control plane or Cluster that is being deleted. Left: the requeue with which the reconcile must end.
+   * Deletes AWSFargateProfiles in the order of their names, and continues after a rejected or blocked deletion. `cause`
+   * describes the control plane or Cluster that is being deleted. Left: the requeue with which the reconcile must end.
    */
   async deleteProfiles(
     cluster: ObjectKey,
@@ -59,7 +64,7 @@ export class ProfileDeleter {
     return E.left(after(0, 'more profiles of the cluster are left to delete'));
   }
 
-  /** The requeue after a deletion that the API server rejects, or that may not happen now. */
+  /** Deletes one AWSFargateProfile. Returns a requeue if the API server rejects the deletion, or if it must wait. */
   private async deleteProfile(
     cluster: ObjectKey,
     profile: AWSFargateProfile,
@@ -97,10 +102,10 @@ export class ProfileDeleter {
   }
 }
 
-/** Other Clusters have their turn after so many profiles, which take about three requests each. */
+/** How many profiles are deleted, with about three requests each, before other Clusters have their turn. */
 const BATCH = 50;
 
-/** The next profiles in the order of their names. The last batch is shorter. */
+/** Returns the next profiles in the order of their names. The last batch is shorter. */
 const batchAfter = (last: string, profiles: readonly AWSFargateProfile[]): readonly AWSFargateProfile[] =>
   profiles
     .filter(({ metadata }) => metadata.name > last)

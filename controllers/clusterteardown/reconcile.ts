@@ -26,11 +26,11 @@ export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOpt
   readonly accounts?: ControlPlaneAccounts;
 }
 
-/** The facts on which one reconcile of a Cluster decides, read from the caches. */
+/** The facts for one reconcile of a Cluster, read from the caches. */
 interface TeardownInputs {
   readonly state: ClusterState;
   readonly controlPlanes: ControlPlanes;
-  /** Their spec.clusterName names the Cluster, or their spec.eksCluster names its EKS cluster. */
+  /** The AWSFargateProfiles whose spec.clusterName is the Cluster, or whose spec.eksCluster is its EKS cluster. */
   readonly profiles: readonly TypedEntry<AWSFargateProfile>[];
 }
 
@@ -53,21 +53,22 @@ export class TeardownReconciler {
     if (E.isLeft(inputs)) return inputs.left;
     if (this.options.leadership.remaining() <= 0) return LEASE_EXPIRED;
     const { state, controlPlanes, profiles } = inputs.right;
-    // The controller of AWSFargateProfiles reports those that cannot be decoded.
+    // The AWSFargateProfile controller reports objects that cannot be decoded.
     const decoded = profiles.flatMap((each) => (E.isRight(each.decoded) ? [each.decoded.right] : []));
     const cause = teardownCause(key, controlPlanes);
     const deletions = await this.profileDeleter.deleteProfiles(key, profilesToDelete(state, decoded), cause, context);
     if (E.isLeft(deletions)) return deletions.left;
     const finalizers = await this.syncFinalizers(key, inputs.right, context);
-    // An AWSFargateProfile that this manager does not delete must not delay the next attempt to delete the others.
+    // A wait for an AWSFargateProfile that this manager does not delete must not delay the next attempt to delete the
+    // others.
     const isOnlyWaiting = finalizers === PROFILE_LEFT && deletions.right.kind !== 'done';
     return finalizers.kind === 'done' || isOnlyWaiting ? deletions.right : finalizers;
   };
 
   /**
-   * Looks up the AWS account of the control plane if it decides whether an AWSFargateProfile is in the control plane's
-   * EKS cluster: both give the same name and region, but different identities. True: the caller must read the caches
-   * again.
+   * Looks up the AWS account of the control plane if this decides whether an AWSFargateProfile is in the control
+   * plane's EKS cluster, because both have the same name and region, but different identities. Returns true if the
+   * caller must read the caches again.
    */
   private async learnAccountIfNeeded({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
     const { accounts } = this.options;
@@ -94,7 +95,7 @@ export class TeardownReconciler {
     return DONE;
   }
 
-  /** Left: a kind has not been listed yet, or the Cluster or its control plane cannot be decoded. */
+  /** Reads the facts. Left: a kind has not been listed yet, or the Cluster or its control plane cannot be decoded. */
   private readInputs(key: ObjectKey): E.Either<Requeue, TeardownInputs> {
     const profiles = this.options.profiles.byIndex(BY_CLUSTER, keyText(key));
     const lookup = this.options.clusters.lookup(key);
@@ -114,7 +115,10 @@ export class TeardownReconciler {
     return E.right({ state, controlPlanes, profiles: [...profiles.entries, ...joined] });
   }
 
-  /** Those whose spec.eksCluster has the name of the control plane's EKS cluster, and that `joins` accepts. */
+  /**
+   * Finds the AWSFargateProfiles whose spec.eksCluster has the name of the control plane's EKS cluster, and that
+   * `joins` accepts.
+   */
   private findJoined(
     controlPlane: AWSManagedControlPlane | undefined,
     joins: typeof joinsControlPlane,
@@ -128,8 +132,8 @@ export class TeardownReconciler {
   }
 
   /**
-   * Left if the cache does not know them yet: an unknown control plane must not count as absent, because then the
-   * AWSFargateProfiles would be deleted before the workers are drained.
+   * Finds the Cluster's control planes. Left if the cache has not listed them yet: an unknown control plane must not
+   * count as absent, because the AWSFargateProfiles would then be deleted before the workers are drained.
    */
   private findControlPlanes(key: ObjectKey, cluster: Cluster | undefined): E.Either<Requeue, ControlPlaneEntries> {
     const { controlPlanes } = this.options;
@@ -156,7 +160,10 @@ interface ControlPlaneEntries {
 const objectsOf = (entries: readonly TypedEntry<unknown>[]): readonly KubeObject[] =>
   entries.map(({ object }) => object);
 
-/** Left is terminal: only a change of the object helps, and its watch event starts the next reconcile. */
+/**
+ * Returns the decoded object. Left is a terminal error: only a change of the object helps, and its watch event triggers
+ * the next reconcile.
+ */
 function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): E.Either<Requeue, A | undefined> {
   if (entry === undefined) return E.right(undefined);
   const { object, decoded } = entry;

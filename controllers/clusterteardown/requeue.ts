@@ -4,10 +4,12 @@ import type { EventRecorder, InvolvedObject } from 'controller-runtime/events';
 import { after, backOff } from '../shared/requeue.ts';
 import { type ApiRejection, describeApiRejection } from '../shared/api-rejections.ts';
 
-/** A user or an operator has to act, and the next reconcile tries again. */
+/** For errors that need a user or an operator to act. */
 const API_REJECTED: Requeue = after(15_000, 'the API server refuses what the teardown needs');
 
-/** The API server shows a pause or a change that the caches do not show yet. Usually a watch event comes earlier. */
+/**
+ * For a pause or a change that the API server shows, but the caches do not yet. Usually a watch event arrives earlier.
+ */
 export const BLOCKED: Requeue = after(2_000, 'a profile may not be deleted now');
 
 export const LEFT_TO_OTHERS: Requeue = after(
@@ -16,8 +18,8 @@ export const LEFT_TO_OTHERS: Requeue = after(
 );
 
 /**
- * A control plane that is being deleted still waits for an AWSFargateProfile that this manager does not delete. Often a
- * manager with another watch filter does, so no watch event tells this one about it.
+ * For a control plane whose deletion waits for an AWSFargateProfile that this manager does not delete. Often a manager
+ * with a different watch filter deletes it, so this manager gets no watch event about it.
  */
 export const PROFILE_LEFT: Requeue = after(
   30_000,
@@ -28,8 +30,8 @@ export const schemaUnreadable = (reason: string): Requeue =>
   backOff(`the CRD of AWSFargateProfiles cannot be read: ${reason}`);
 
 /**
- * Logs a rejected request, and records a Warning Event on its object: the only report that the user sees, because the
- * AWSFargateProfiles with their conditions may be gone.
+ * Logs a rejected request, and records a Warning Event on its object. The event may be all that the user sees, because
+ * the AWSFargateProfiles with their conditions may be gone.
  */
 export function reportRejection(
   recorder: EventRecorder,

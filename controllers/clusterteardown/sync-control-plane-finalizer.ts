@@ -21,28 +21,34 @@ export interface FinalizerSyncOptions extends JoinFacts, Pick<ControllerOptions,
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
 }
 
-/** That a control plane keeps its finalizer because of one AWSFargateProfile. The times are monotonic. */
+/** How long a control plane has kept its finalizer because of one AWSFargateProfile. The times are monotonic. */
 interface Wait {
   readonly uid: string;
   readonly since: Ms;
   readonly toldAt: Ms;
 }
 
-/** While another manager deletes it: EKS deletes a cluster's profiles one by one, each in about two minutes. */
+/**
+ * How long another manager may take to delete the AWSFargateProfile: EKS deletes a cluster's profiles one by one, each
+ * in about two minutes.
+ */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
 /**
- * For a control plane that is not being deleted: this manager's cache may be behind, or another manager may begin the
- * deletion.
+ * The same for a control plane that is not being deleted: this manager's cache may be behind, or another manager may
+ * begin the deletion.
  */
 const PATIENCE: Ms = 25_000;
-/** Between two events about the same AWSFargateProfile: reconciles are frequent, and Warning events are limited. */
+/**
+ * The least time between two events about the same AWSFargateProfile, because reconciles are frequent, and Warning
+ * events are limited.
+ */
 const EVENT_INTERVAL: Ms = 30_000;
 
 export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
-  /** For each control plane: since when all attempts to remove the finalizer have failed. */
+  /** For each control plane, the time since which all attempts to remove the finalizer have failed. */
   private readonly persistentErrors: PersistentErrors;
-  /** By control plane that is being deleted, from its last reconcile. */
+  /** For each control plane that is being deleted, the wait from its last reconcile. */
   private readonly waits = new Map<string, Wait>();
 
   constructor(options: FinalizerSyncOptions) {
@@ -50,7 +56,10 @@ export class FinalizerSync {
     this.persistentErrors = new PersistentErrors(options.clock);
   }
 
-  /** `undecodable` has its finalizer, and this manager cannot delete it. */
+  /**
+   * Adds or removes the finalizer. `undecodable` is an AWSFargateProfile with a finalizer that this manager cannot
+   * delete.
+   */
   async syncFinalizer(
     cluster: ObjectKey,
     { controlPlane, action }: FinalizerTask,
@@ -77,7 +86,10 @@ export class FinalizerSync {
       : reportRejection(this.options.recorder, controlPlane, { message: reason, remedy }, context);
   }
 
-  /** Asks the API server: a cache may be outdated, and with a watch filter has only some of the objects. */
+  /**
+   * Removes the finalizer if the API server shows no AWSFargateProfile that needs it. A cache may be outdated, and with
+   * a watch filter contains only some of the objects.
+   */
   private async removeFinalizer(
     cluster: ObjectKey,
     controlPlane: KubeObject,
@@ -103,9 +115,10 @@ export class FinalizerSync {
   }
 
   /**
-   * `user` is an AWSFargateProfile that this manager does not delete: it cannot decode it, or a manager with another
-   * watch filter reconciles it. While the control plane is not being deleted, the finalizer on it blocks nothing; its
-   * deletion starts another reconcile. After an unusually long wait, an event on the control plane names the user.
+   * Waits for `user`, an AWSFargateProfile that this manager does not delete, because it cannot decode it, or because a
+   * manager with a different watch filter reconciles it. While the control plane is not being deleted, its finalizer
+   * does not block anything; its deletion triggers another reconcile. After an unusually long wait, records an event
+   * about `user` on the control plane.
    */
   private awaitUser(controlPlane: KubeObject, user: KubeObject | undefined, { logger }: ReconcileContext): Requeue {
     const key = keyText(keyOf(controlPlane));
@@ -156,7 +169,10 @@ export class FinalizerSync {
   }
 }
 
-/** One that cannot be decoded, and whose spec.clusterName is no string, may belong to any cluster of its namespace. */
+/**
+ * Reports whether an AWSFargateProfile may belong to the cluster. If it cannot be decoded and its spec.clusterName is
+ * not a string, it may belong to any cluster in its namespace.
+ */
 function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
   const named = fieldAt(item.spec, 'clusterName');
   if (typeof named === 'string') return named === cluster;

@@ -14,8 +14,8 @@ const NAME = 'crdkeeper';
 
 /**
  * The CRD keeper restores the CRD of AWSFargateProfiles after CAPA has replaced it (flag --manage-crd). Watch events
- * start its reconciles, which read the API server. `recordNamespace` has the ConfigMap with this controller's changes, and
- * the AWSFargateProfile of a dry run.
+ * trigger its reconciles, which read the API server. `recordNamespace` contains the ConfigMap with this controller's
+ * changes, and the AWSFargateProfile of a dry run.
  */
 export function crdKeeperController(options: ControllerOptions & { readonly recordNamespace: string }): {
   readonly controller: Runnable;

@@ -3,13 +3,14 @@ import { type Observation, type Part, foreignParts } from './parts.ts';
 import type { Answer } from './webhook-probe.ts';
 import { type KeeperRecord, addRestoration } from './record.ts';
 
-/** An upgrade by clusterctl deletes Service and webhooks of CAPA, and creates them again some seconds later. */
+/** clusterctl upgrades CAPA by deleting its Service and webhooks, and recreating them some seconds later. */
 const UPGRADE = { lasts: 60_000, because: 'Cluster API Provider AWS may be in the middle of an upgrade' };
-/** How long all tests must have given the same answer before the CRD keeper acts on it. */
+/** How long all probes must have given the same answer before the CRD keeper acts on it. */
 const DOUBTS: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, { readonly lasts: Ms; readonly because: string }>> = {
-  // An API server calls a new webhook only after a moment, so an accepted dry run does not prove its answer yet.
+  // The API server calls a new webhook only after a moment, so an accepted dry run does not yet prove that the webhook
+  // answers.
   served: { lasts: 2_000, because: 'the webhook may be too new for an answer' },
-  // A manager of controller-runtime registers all its webhooks before it answers the first request.
+  // A controller-runtime manager registers all its webhooks before it answers the first request.
   notServed: { lasts: 0, because: '' },
   notInstalled: UPGRADE,
   noWebhook: UPGRADE,
@@ -26,24 +27,26 @@ export const nextProbeState = (before: ProbeState | undefined, answer: Answer, n
   since: before?.answer.kind === answer.kind ? before.since : now,
 });
 
-/** The next action of the CRD keeper after another client has replaced something. */
+/** The CRD keeper's next action after another client has replaced the CRD or a webhook configuration. */
 export type Decision =
   /** CAPA serves AWSFargateProfiles, so CRD and webhooks stay as they are. */
   | { readonly kind: 'leaveToCapa'; readonly webhook: string }
-  /** `parts` are foreign. `after`: until the next test of the webhooks; undefined for the usual interval. */
+  /**
+   * `parts` are foreign. `after` is the time until the next probe of the webhooks; undefined for the usual interval.
+   */
   | { readonly kind: 'wait'; readonly parts: readonly Part[]; readonly because: string; readonly after?: Ms }
   /** The CRD keeper writes `record` and then restores `parts`: the CRD or the webhook configurations. */
   | { readonly kind: 'restore'; readonly parts: readonly Part[]; readonly record: KeeperRecord }
-  /** Another client has undone the changes of the CRD keeper too often, so the keeper stops. */
+  /** Another client has reverted the CRD keeper's changes too often, so the keeper stops. */
   | { readonly kind: 'stop'; readonly parts: readonly Part[] };
 
 export interface Situation {
   readonly observation: Pick<Observation, 'schema' | 'entries'>;
   readonly probeState: ProbeState;
   readonly record: KeeperRecord;
-  /** Monotonic. */
+  /** The monotonic time. */
   readonly elapsed: Ms;
-  /** On the wall clock. */
+  /** The wall-clock time. */
   readonly now: Ms;
 }
 
@@ -56,7 +59,8 @@ export function decide({ observation, probeState, record, elapsed, now }: Situat
   if (missing > 0) return { kind: 'wait', parts: foreign, because, after: missing };
   if (answer.kind === 'served') return { kind: 'leaveToCapa', webhook: answer.webhook };
   if (record.stopped !== undefined) return { kind: 'stop', parts: foreign };
-  // While CAPA's webhooks refuse every write of AWSFargateProfiles, no write drops the fields that the CRD lacks.
+  // The CRD is restored first: while CAPA's webhooks refuse every write of AWSFargateProfiles, no write can drop the
+  // fields that the foreign CRD lacks.
   const parts: readonly Part[] = foreign.includes('crd') ? ['crd'] : foreign;
   const next = addRestoration(record, parts, now);
   return next === undefined ? { kind: 'stop', parts: foreign } : { kind: 'restore', parts, record: next };

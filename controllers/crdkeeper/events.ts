@@ -9,7 +9,7 @@ import type { Loss } from './lost-fields.ts';
 import { configurationKey, type Observation, type Part } from './parts.ts';
 import { MOST_REVERTS } from './record.ts';
 
-/** Reports in the log and in Events; a state that lasts is reported once. */
+/** Reports to the log and in Events. Reports a lasting state once. */
 export class KeeperEvents {
   private readonly recorder: EventRecorder;
   private reported: string | undefined;
@@ -18,7 +18,7 @@ export class KeeperEvents {
     this.recorder = recorder;
   }
 
-  /** The next state is reported even if the same state was reported before. */
+  /** Makes the next state be reported even if it was the last one reported. */
   rests(): void {
     this.reported = undefined;
   }
@@ -63,7 +63,7 @@ export class KeeperEvents {
     }
   }
 
-  /** About AWSFargateProfiles that a client wrote under the CRD of another provider. */
+  /** Reports AWSFargateProfiles that lost fields because a client wrote them under another provider's CRD. */
   fieldsLost(losses: readonly Loss[], logger: Logger): void {
     const texts = losses.map(lossText).join('; ');
     logger.info('The CRD is ours again', { lostFields: losses.length, objects: texts });
@@ -84,7 +84,7 @@ export class KeeperEvents {
   }
 }
 
-/** Without closing full stops. */
+/** Sentences without a final period. */
 interface StopDescription {
   readonly problem: string;
   readonly remedy: string;
@@ -109,7 +109,7 @@ const describeChange = (part: Part): string =>
     ? `replaced CRD ${OUR_CRD.name}`
     : `added webhook ${CAPA_WEBHOOKS[part === 'mutating' ? 0 : 1]} to ${configurationKey(part).name}`;
 
-/** For the log and the ConfigMap, such as `default/web: spec.roleARN`. */
+/** Returns the text for the log and the ConfigMap, such as `default/web: spec.roleARN`. */
 export const lossText = ({ object, fields }: Loss): string => `${keyText(keyOf(object))}: ${fields.join(', ')}`;
 
 const quotedList = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(' and ');

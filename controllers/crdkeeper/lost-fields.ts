@@ -2,7 +2,7 @@ import type { KubeObject } from 'controller-runtime/client';
 import { fieldAt, isRecord } from 'controller-runtime/json';
 import { RECORD_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
 
-/** An AWSFargateProfile that was written under the CRD of another provider, and the fields that it lost. */
+/** An AWSFargateProfile that was written under another provider's CRD, and the fields that it lost. */
 export interface Loss {
   readonly object: KubeObject;
   /** Paths such as `spec.roleARN`. */
@@ -10,18 +10,18 @@ export interface Loss {
 }
 
 /**
- * Which fields each AWSFargateProfile had before another provider's CRD was installed, in memory only. After a restart
- * of the manager, only the annotations of an object tell that.
+ * Remembers which fields each AWSFargateProfile had before another provider's CRD was installed. This is only in
+ * memory: after a restart of the manager, only an object's annotations show what it had.
  */
 export class KnownFields {
-  /** For each uid of an object: the paths of its fields. */
+  /** The paths of each object's fields, by the object's UID. */
   private fields = new Map<string, ReadonlySet<string>>();
 
   replace(objects: readonly KubeObject[]): void {
     this.fields = new Map(objects.map((object) => [object.metadata.uid, fieldsOf(object)]));
   }
 
-  /** The cache may still show fields that another provider's CRD has hidden meanwhile. */
+  /** Adds the fields of cached objects, which may still contain fields that another provider's CRD now hides. */
   extend(objects: readonly KubeObject[]): void {
     for (const object of objects) {
       const { uid } = object.metadata;
@@ -29,7 +29,7 @@ export class KnownFields {
     }
   }
 
-  /** The fields in `dropped` that each object had before and does not have any more. */
+  /** Returns the fields in `dropped` that each object had before and no longer has. */
   lossesOf(objects: readonly KubeObject[], dropped: readonly string[]): readonly Loss[] {
     return objects.flatMap((object) => {
       const before = new Set([...(this.fields.get(object.metadata.uid) ?? []), ...fieldsInAnnotations(object)]);
@@ -40,7 +40,7 @@ export class KnownFields {
   }
 }
 
-/** The paths of the fields directly in spec and status, such as `spec.roleARN`. */
+/** Returns the paths of the fields directly in spec and status, such as `spec.roleARN`. */
 const fieldsOf = (object: KubeObject): ReadonlySet<string> =>
   new Set(
     ['spec', 'status'].flatMap((part) => {
@@ -49,10 +49,10 @@ const fieldsOf = (object: KubeObject): ReadonlySet<string> =>
     }),
   );
 
-/** In the note of an object that has nothing in AWS. */
+/** Part of the record annotation of an object that has nothing in AWS. */
 const NOTHING_IN_AWS = '"in":"nowhere"';
 
-/** The API server never drops annotations. */
+/** Returns the fields that an object's annotations repeat: the API server never drops annotations. */
 function fieldsInAnnotations({ metadata }: KubeObject): readonly string[] {
   const { [RETAIN_ANNOTATION]: retain, [RECORD_ANNOTATION]: note = NOTHING_IN_AWS } = metadata.annotations ?? {};
   return [

@@ -7,7 +7,10 @@ import { crdOver } from '../shared/crd/stored-versions.ts';
 /** The field manager with which the CRD keeper applies the CRD and the ConfigMap. */
 export const FIELD_MANAGER = 'capaf-crd-keeper';
 
-/** What the keeper restores: the CRD, or a webhook configuration of CAPA without its webhook for AWSFargateProfiles. */
+/**
+ * What the keeper restores: the CRD, or a webhook configuration of CAPA, from which it removes the webhook for
+ * AWSFargateProfiles.
+ */
 export type Part = 'crd' | WebhookPhase;
 export type WebhookPhase = 'mutating' | 'validating';
 
@@ -19,7 +22,7 @@ export const configurationResource = (phase: WebhookPhase): Resource => ({
   plural: `${phase}webhookconfigurations`,
 });
 
-/** The name is the same in each release. */
+/** Returns the key of CAPA's webhook configuration, whose name is the same in each release. */
 export const configurationKey = (phase: WebhookPhase): { readonly namespace: ''; readonly name: string } => ({
   namespace: '',
   name: `capa-${phase}-webhook-configuration`,
@@ -32,8 +35,8 @@ export interface WebhookEntry {
   /** The position of the webhook in the list `webhooks` of its configuration. */
   readonly index: number;
   /**
-   * The API server calls this webhook for every write of an AWSFargateProfile, and rejects the write if the webhook
-   * does not answer. So the result of a write shows whether it answers.
+   * Whether the API server calls this webhook for every write of an AWSFargateProfile, and rejects the write if the
+   * webhook does not answer. The result of a write then shows whether the webhook answers.
    */
   readonly isDecisive: boolean;
   readonly configuration: KubeObject;
@@ -41,14 +44,14 @@ export interface WebhookEntry {
 
 export interface Observation {
   readonly crd: KubeObject | undefined;
-  /** A CRD that does not exist or is being deleted is `absent` and not restored, so that an uninstallation succeeds. */
+  /** A CRD that does not exist or is being deleted is `absent`, and is not restored, so that uninstalling works. */
   readonly schema: 'ours' | 'foreign' | 'absent';
   readonly entries: readonly WebhookEntry[];
-  /** Exist and are as this provider needs them. A deleted part is neither foreign nor in order. */
+  /** The parts that exist and are as this provider needs them. A deleted part is neither foreign nor in order. */
   readonly inOrder: readonly Part[];
 }
 
-/** Reads the API server, because caches may be outdated. */
+/** Reads the parts from the API server, because caches may be outdated. */
 export async function observe(client: KubeClient, signal: AbortSignal): Promise<Observation> {
   const [crd, ...configurations] = await Promise.all([
     client.get(CRDS, OUR_CRD, { signal }),
@@ -105,8 +108,9 @@ export async function restore(
 }
 
 /**
- * Tests the name before each removal, so that the API server refuses the patch if another client has changed the list.
- * The last webhook comes first, because a removal changes the indexes after it.
+ * Returns the operations that remove webhooks. Each removal first tests the name, so that the API server refuses the
+ * patch if another client has changed the list. The last webhook is removed first, because a removal changes the
+ * indexes after it.
  */
 export const removals = (entries: readonly WebhookEntry[]): readonly JsonPatchOperation[] =>
   entries
@@ -117,8 +121,8 @@ export const removals = (entries: readonly WebhookEntry[]): readonly JsonPatchOp
     ]);
 
 /**
- * The owner of these fields in metadata.managedFields counts as the last writer. Clients that change only others do not
- * count, for example the CA injector of cert-manager.
+ * The owner of these fields in metadata.managedFields counts as the last writer. Clients that change only other fields
+ * do not count, for example cert-manager's CA injector.
  */
 const VERSIONS = ['f:spec', 'f:versions'];
 const rulesOf = (webhook: string): readonly string[] => [
@@ -138,8 +142,8 @@ export function writersOf({ crd, entries }: Observation, parts: readonly Part[])
 }
 
 /**
- * If several managers have set the field to the same value, the newest counts; the keeper itself never does.
- * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ * Returns the field manager that last wrote the field. If several have set it to the same value, the newest counts; the
+ * keeper itself never counts. https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 function lastWriter(object: KubeObject, path: readonly string[]): string | undefined {
   const managedFields = fieldAt(object.metadata, 'managedFields');

@@ -159,7 +159,7 @@ describe('the keeper of the CRD', () => {
     const loseAnswers = (of: typeof isCrd) => () => {
       keeper.loseAnswer = of;
     };
-    /** The manager writes the CRD, and ends before it has recorded that. */
+    /** Simulates a manager that writes the CRD, and crashes before it has recorded that. */
     const crash = async (): Promise<void> => {
       keeper.refuse = (request) =>
         isRecord(request) && keeper.served.isOurs ? status(503, 'ServiceUnavailable', 'no') : undefined;

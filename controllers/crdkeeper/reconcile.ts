@@ -19,9 +19,9 @@ import { KeeperEvents, describeStop, lossText } from './events.ts';
 
 /** How long the API server may still serve the old version after a change of the CRD or of a webhook configuration. */
 const PROPAGATION: Ms = 2_000;
-/** Between two tests while something is foreign. A stopped keeper reads its ConfigMap at the same interval. */
+/** The time between two probes while a part is foreign. A stopped keeper reads its ConfigMap at the same interval. */
 const WHILE_FOREIGN: Ms = 15_000;
-/** How often the keeper reads the API server (three requests) although no watch reports a change. */
+/** How often the keeper reads the API server (three requests) even if no watch reports a change. */
 const WHILE_AT_REST: Ms = 5 * 60_000;
 
 interface CrdKeeperOptions extends Pick<ControllerOptions, 'client' | 'leadership' | 'recorder' | 'clock'> {
@@ -32,18 +32,18 @@ interface CrdKeeperOptions extends Pick<ControllerOptions, 'client' | 'leadershi
   readonly schema: Pick<ServedSchema, 'setKeeper'>;
 }
 
-/** Keeps this provider's CRD installed beside CAPA, and CAPA's webhooks for AWSFargateProfiles removed. */
+/** Keeps this provider's CRD installed next to CAPA, and keeps CAPA's webhooks for AWSFargateProfiles removed. */
 export class CrdKeeper {
   private readonly options: CrdKeeperOptions;
   private readonly events: KeeperEvents;
   private readonly knownFields = new KnownFields();
   private probeState: ProbeState | undefined;
   private state: KeeperState | undefined;
-  /** The monotonic time from which the API server certainly serves what this controller has last changed. */
+  /** The monotonic time from which the API server certainly serves this controller's last change. */
   private propagationEndsAt: Ms = Number.NEGATIVE_INFINITY;
   /**
-   * Whether the ConfigMap may have a restoration that is not known to have succeeded, or lost fields without the
-   * objects that lost them. True after a start, because an earlier process may have written such a record.
+   * Whether the ConfigMap may contain a restoration that may not have succeeded, or lost fields without the objects
+   * that lost them. True after a start, because an earlier process may have written such a record.
    */
   private isRecordOpen = true;
 
@@ -64,7 +64,7 @@ export class CrdKeeper {
     }
   };
 
-  /** The cache may still show the fields that the other CRD hides. */
+  /** Remembers the cached fields when a foreign CRD appears: the cache may still contain fields that this CRD hides. */
   readonly noteForeignCrd = (): void => this.knownFields.extend(this.cachedProfiles());
 
   private async pass(context: ReconcileContext): Promise<Requeue> {
@@ -86,7 +86,7 @@ export class CrdKeeper {
     return this.carryOut(decision, observation, record, context);
   }
 
-  /** Notes in the record which restorations have succeeded. */
+  /** Reads the record, and updates which restorations have succeeded. */
   private async readRecord({ inOrder }: Observation, signal: AbortSignal): Promise<KeeperRecord | undefined> {
     const { records } = this.options;
     const read = await records.read(signal);
@@ -105,8 +105,8 @@ export class CrdKeeper {
       case 'leaveToCapa':
         return this.leaveToCapa(decision.webhook, observation, context);
       case 'wait':
-        // A stopped keeper stays `stopped`. But `capaServes` stays while CAPA restarts, because this state alone keeps
-        // this controller from changing AWS.
+        // A stopped keeper stays `stopped`. But `capaServes` also stays while CAPA restarts, because only this state
+        // prevents the manager from changing AWS.
         if (record.stopped === undefined || this.state?.kind === 'capaServes') return this.wait(decision, context);
         await this.stop(decision.parts, observation, record, context);
         return after(decision.after ?? WHILE_FOREIGN, decision.because);
@@ -117,7 +117,7 @@ export class CrdKeeper {
     }
   }
 
-  /** Once after each restoration of the CRD, finds and reports the objects that lost fields. */
+  /** Finds and reports, once after each restoration of the CRD, the objects that lost fields. */
   private async rest(observation: Observation, { signal, logger }: ReconcileContext): Promise<Requeue> {
     const { client, records, watchedNamespace } = this.options;
     this.probeState = undefined;
@@ -150,7 +150,7 @@ export class CrdKeeper {
     { because, after: delay }: { readonly because: string; readonly after?: Ms },
     context: ReconcileContext,
   ) {
-    // A manager of CAPA that has served AWSFargateProfiles serves them again after a restart.
+    // A CAPA manager that has served AWSFargateProfiles serves them again after a restart.
     if (this.state?.kind !== 'capaServes') this.setState({ kind: 'restoring' });
     this.events.waits(because, context.logger);
     return after(delay ?? WHILE_FOREIGN, because);
@@ -165,7 +165,7 @@ export class CrdKeeper {
     const { clock, records } = this.options;
     const stop = record.stopped ?? { at: clock.now(), writers: writersOf(observation, parts) };
     if (record.stopped === undefined) await records.write({ ...record, stopped: stop }, signal);
-    // `parts` are replaced now; `stop.writers` are the clients that had replaced something when the keeper stopped.
+    // `parts` are foreign now; `stop.writers` are the clients that had replaced something when the keeper stopped.
     const description = describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
     this.events.stopped(observation, description, stop.writers, logger);
@@ -196,7 +196,7 @@ export class CrdKeeper {
         restored.push(part);
       }
     } catch (error) {
-      // After any other error the restoration may have succeeded. The next reconcile sees whether it has.
+      // After any other error, the restoration may have succeeded. The next reconcile finds out.
       if (isRefused(error)) await records.write(restored.length === 0 ? record : withAllRestored(), signal);
       // Another client has changed the list of webhooks since this reconcile read it.
       if (isInvalid(error) && !parts.includes('crd')) return CONFLICT;

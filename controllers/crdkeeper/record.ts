@@ -11,11 +11,14 @@ const Restoration = object({
   at: integer({ format: 'int64' }),
   /** The parts that the CRD keeper has restored. Only these parts can be reverted by another client. */
   parts: list(string()),
-  /** It may have failed: after an error without an answer, or a crash, only the API server knows. */
+  /**
+   * The parts whose restoration has begun. It may have failed: after a request without an answer, or a crash, only the
+   * API server shows it.
+   */
   begun: optional(list(string())),
   /** The fields that the API server dropped under another CRD, until `lost` lists the objects that lost them. */
   dropped: optional(list(string())),
-  /** Each as `namespace/name: fields`. */
+  /** The objects that lost fields, each as `namespace/name: fields`. */
   lost: optional(list(string())),
 });
 interface Restoration extends TypeOf<typeof Restoration> {}
@@ -23,7 +26,7 @@ interface Restoration extends TypeOf<typeof Restoration> {}
 /** The record of the CRD keeper's changes, which it needs after a restart of the manager. */
 const KeeperRecord = object({
   restorations: list(Restoration),
-  /** After {@link MOST_REVERTS} reverts. `writers` are names of field managers in metadata.managedFields. */
+  /** Set after {@link MOST_REVERTS} reverts. `writers` are names of field managers in metadata.managedFields. */
   stopped: optional(object({ at: integer({ format: 'int64' }), writers: list(string()) })),
 });
 export interface KeeperRecord extends TypeOf<typeof KeeperRecord> {}
@@ -39,11 +42,14 @@ export function parseRecord(text: string): KeeperRecord | undefined {
   }
 }
 
-/** `undefined` if the API server dropped none, or if the record already lists the objects that lost them. */
+/**
+ * Returns the dropped fields; `undefined` if the API server dropped none, or if the record already lists the objects
+ * that lost them.
+ */
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
 
-/** Moves the begun parts that `isRestored` accepts to the restored ones. Returns the same record if there are none. */
+/** Moves the begun parts that `isRestored` accepts to the restored parts. Returns the same record if there are none. */
 export function withRestored(record: KeeperRecord, isRestored: (part: string) => boolean): KeeperRecord {
   const restored = record.restorations.at(-1)?.begun?.filter(isRestored) ?? [];
   return restored.length === 0
@@ -57,7 +63,7 @@ export function withRestored(record: KeeperRecord, isRestored: (part: string) =>
 export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
   withLast(record, (last) => ({ ...last, dropped }));
 
-/** So the keeper reports these objects only once. */
+/** Replaces the dropped fields with the objects that lost them, so that the keeper reports these objects only once. */
 export const replaceDroppedByLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
   withLast(record, ({ dropped: _listed, ...last }) => ({ ...last, lost }));
 
@@ -67,14 +73,14 @@ function withLast(record: KeeperRecord, change: (last: Restoration) => Restorati
 }
 
 const HOUR: Ms = 3_600_000;
-/** If another client undoes {@link MOST_REVERTS} restorations within this time, the keeper stops. */
+/** If another client reverts {@link MOST_REVERTS} restorations within this time, the keeper stops. */
 const WINDOW: Ms = 24 * HOUR;
 export const MOST_REVERTS = 3;
 
 /**
  * Adds `parts` before they are restored. If the last restoration had restored one of them, another client has reverted
- * it, and a new restoration begins; otherwise the last one goes on, however often the API server fails. `undefined`
- * after {@link MOST_REVERTS} reverts within {@link WINDOW}: the keeper must stop.
+ * it, and a new restoration begins; otherwise the last restoration continues, however often the API server fails.
+ * Returns `undefined` after {@link MOST_REVERTS} reverts within {@link WINDOW}: the keeper must stop.
  */
 export function addRestoration(record: KeeperRecord, parts: readonly Part[], now: Ms): KeeperRecord | undefined {
   const recent = record.restorations.filter(({ at }) => Math.abs(now - at) < WINDOW);
@@ -92,11 +98,14 @@ export function addRestoration(record: KeeperRecord, parts: readonly Part[], now
 }
 
 const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps' };
-/** The ConfigMap of the record. An operator who deletes it makes a stopped keeper continue. */
+/** The ConfigMap of the record. If an operator deletes it, a stopped keeper continues. */
 const RECORD_NAME = 'capaf-crd-keeper';
 const DATA_KEY = 'record.json';
 
-/** The record is not on the CRD itself, because a client that replaces the whole CRD would remove it. */
+/**
+ * Reads and writes the record. It is not stored in the CRD itself, because a client that replaces the whole CRD would
+ * remove it.
+ */
 export class RecordStore {
   readonly key: ObjectKey;
   private readonly client: KubeClient;
@@ -106,7 +115,7 @@ export class RecordStore {
     this.key = { namespace, name: RECORD_NAME };
   }
 
-  /** `undefined` if the content of the ConfigMap is not a record. */
+  /** Returns `undefined` if the content of the ConfigMap is not a record. */
   async read(signal: AbortSignal): Promise<KeeperRecord | undefined> {
     const found = await this.client.get(CONFIG_MAPS, this.key, { signal });
     const text = textAt(found?.['data'], DATA_KEY);

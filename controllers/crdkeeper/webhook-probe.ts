@@ -5,14 +5,14 @@ import { PROFILES } from '../shared/live-profiles.ts';
 import type { WebhookEntry } from './parts.ts';
 
 /**
- * The answer to the question whether Cluster API Provider AWS (CAPA) serves AWSFargateProfiles.
+ * Whether Cluster API Provider AWS (CAPA) serves AWSFargateProfiles.
  *
  * - `served`: CAPA answers its webhooks for AWSFargateProfiles.
- * - `notServed`: the manager of CAPA runs and has no such webhook, because its feature gate EKSFargate is off.
+ * - `notServed`: CAPA's manager runs without such a webhook, because its feature gate EKSFargate is off.
  * - `notInstalled`: the Service of CAPA's webhooks does not exist.
- * - `noWebhook`: CAPA's configurations have no webhook for AWSFargateProfiles, so there is no webhook to ask.
- * - `unclear`: any other result, which `because` describes, for example while the manager of CAPA restarts. CAPA may
- *   serve AWSFargateProfiles.
+ * - `noWebhook`: CAPA's configurations contain no webhook for AWSFargateProfiles, so nothing can be probed.
+ * - `unclear`: any other result, which `because` describes, for example while CAPA's manager restarts. CAPA may serve
+ *   AWSFargateProfiles.
  */
 export type Answer =
   | { readonly kind: 'served'; readonly webhook: string }
@@ -22,7 +22,7 @@ export type Answer =
 /** The API server does not store the result of a dry run. */
 const PROBE = { metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/dry-run': 'crd-keeper' } } };
 
-/** Patches an AWSFargateProfile with a dry run, or creates one in `namespace` if there is none. */
+/** Probes the webhooks with a dry run: patches an AWSFargateProfile, or creates one in `namespace` if there is none. */
 export async function askWebhooks(
   client: KubeClient,
   entries: readonly WebhookEntry[],
@@ -49,15 +49,15 @@ const draft = (namespace: string): object => ({
 
 /**
  * Messages of k8s.io/apiserver v0.36 (pkg/util/webhook/error.go, pkg/admission/plugin/webhook/errors/statuserror.go,
- * pkg/util/proxy/proxy.go), because no error code tells these errors apart. A webhook server of controller-runtime
- * answers 404 for a path that has no webhook.
+ * pkg/util/proxy/proxy.go), because no error code distinguishes these errors. controller-runtime's webhook server
+ * answers 404 for a path without a webhook.
  */
 const FAILED = /failed calling webhook "([^"]*)"/;
 const DENIED = /admission webhook "([^"]*)" denied/;
 const NO_SUCH_PATH = /the server could not find the requested resource/;
 const NO_SUCH_SERVICE = /service "[^"]*" not found/;
 
-/** `error` is that of the dry run; `undefined` if the API server accepted the write. */
+/** Interprets the error of the dry run; `undefined` if the API server accepted the write. */
 export function interpret(error: KubeError | undefined, entries: readonly WebhookEntry[]): Answer {
   const decisive = entries.find(({ isDecisive }) => isDecisive);
   if (error === undefined)

@@ -1,14 +1,14 @@
 import type { AllowedNamespaces, LabelSelector } from '../../api/external/identity.ts';
 import * as E from 'fp-ts/lib/Either.js';
 
-/** `dependsOnLabels`: granted only if `selector` selects the labels of the Namespace. */
+/** `dependsOnLabels`: granted only if `selector` matches the labels of the Namespace. */
 export type NamespacePermission =
   | { readonly kind: 'granted' }
   | { readonly kind: 'denied' }
   | { readonly kind: 'dependsOnLabels'; readonly selector: LabelSelector };
 
 /**
- * Evaluates `allowedNamespaces` of an identity exactly as Cluster API Provider AWS does
+ * Evaluates an identity's `allowedNamespaces` exactly as Cluster API Provider AWS does
  * (`isClusterPermittedToUsePrincipal`, pkg/cloud/scope/session.go):
  *
  * - Without the field, no namespace is allowed.
@@ -29,7 +29,7 @@ export function checkAllowedNamespaces(
     : { kind: 'dependsOnLabels', selector };
 }
 
-/** As Go decodes it: `matchLabels: {}` counts as a field. */
+/** Reports whether the selector is Go's zero value: `matchLabels: {}` counts as a set field. */
 const isZeroValue = (selector: LabelSelector | undefined): boolean =>
   selector?.matchLabels === undefined && selector?.matchExpressions === undefined;
 
@@ -41,7 +41,8 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-// The same texts as IsQualifiedName and IsValidLabelValue of Kubernetes (apimachinery, util/validation).
+// These patterns accept the same texts as Kubernetes' IsQualifiedName and IsValidLabelValue (apimachinery,
+// util/validation).
 const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const MAX_SUBDOMAIN = 253;
@@ -55,8 +56,8 @@ function isLabelKey(key: string): boolean {
 const isLabelValue = (value: string): boolean => value === '' || NAME.test(value);
 
 /**
- * As LabelSelectorAsSelector of Kubernetes: each requirement must be met, and an absent label meets `NotIn` and
- * `DoesNotExist`. Left: why the selector is invalid; it must then allow no namespace.
+ * Evaluates a selector as Kubernetes' LabelSelectorAsSelector does: each requirement must be met, and an absent label
+ * meets `NotIn` and `DoesNotExist`. Left: why the selector is invalid; it must then not allow any namespace.
  */
 export function evaluateSelector(selector: LabelSelector, labels: Labels): E.Either<string, boolean> {
   const requirements = requirementsOf(selector);

@@ -34,7 +34,7 @@ const byKind = <A>(make: (kind: IdentityKind) => A): Readonly<Record<IdentityKin
   [ROLE_IDENTITY_KIND]: make(ROLE_IDENTITY_KIND),
 });
 
-/** Tells whether a change affects the credentials that the identity gives to objects of the namespace. */
+/** Reports whether a change affects the credentials that objects in the namespace get from the identity. */
 export type IdentityUsePredicate = (identity: IdentityRef, namespace: string) => boolean;
 /** `namespace` is the only namespace whose objects the change affects; undefined: all. */
 type IdentityChangeHandler = (isAffected: IdentityUsePredicate, namespace?: string) => void;
@@ -42,12 +42,15 @@ type IdentityChangeHandler = (isAffected: IdentityUsePredicate, namespace?: stri
 export interface Identities {
   readonly sources: AwsCredentialSources;
   readonly typed: Readonly<Record<IdentityKind, TypedStore<Identity>>>;
-  /** Must be started before `sources` are used: the caches of identities and Namespaces, and the polling of Secrets. */
+  /**
+   * The caches of identities and Namespaces, and the polling of Secrets. They must be started before `sources` are
+   * used.
+   */
   readonly runnables: readonly Runnable[];
   /**
-   * The handler is called after each change of an identity, of its Secret or of the labels of a Namespace, but not for
-   * the objects of a list before the start. If a cache has no complete list at its start, or loses it because the kind
-   * is no longer served, the handler is called once for all identities after the next list.
+   * Calls the handler after each change of an identity, of its Secret or of the labels of a Namespace, but not for
+   * objects that were listed before the start. If a cache has no complete list at its start, or loses it because the
+   * kind is no longer served, the handler is called once for all identities after the next list.
    */
   onChange(handler: IdentityChangeHandler): void;
 }
@@ -59,7 +62,7 @@ interface IdentitiesOptions extends Pick<ControllerOptions, 'client' | 'clock' |
   readonly assuming: AssumedRoleConfig;
 }
 
-/** The CRDs of the identities may be installed and removed while the manager runs. */
+/** Creates the identities. Their CRDs can be installed and removed while the manager runs. */
 export function newIdentities(options: IdentitiesOptions): Identities {
   const { client, clock, logger, namespace, resync, own, assuming } = options;
   const handlers = new Set<IdentityChangeHandler>();
@@ -107,8 +110,8 @@ export function newIdentities(options: IdentitiesOptions): Identities {
 }
 
 /**
- * Counts as started after its first attempt to list its objects, even a failed one, because most AWSFargateProfiles
- * need no identity. A complete list that comes later is a change that affects all identities.
+ * Creates a cache, which counts as started after its first attempt to list its objects, even a failed one, because most
+ * AWSFargateProfiles need no identity. A complete list that comes later is a change that affects all identities.
  */
 function newCache(
   { client, clock, random, logger }: IdentitiesOptions,
@@ -126,7 +129,10 @@ function newCache(
   return reflector;
 }
 
-/** An object in the first list counts as unchanged: `newCache` reports one change for a first list after the start. */
+/**
+ * Reports whether a change is relevant. An object in the first list counts as unchanged, because `newCache` reports a
+ * first list after the start as one change.
+ */
 const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'
     ? !jsonEqual(view(change.previous), view(change.object))
@@ -139,7 +145,7 @@ function listIdentities(store: TypedStore<Identity>): readonly Identity[] {
     : [];
 }
 
-/** Also the identities that use one of `changed` as source, directly or through others. */
+/** Returns `changed`, and the identities that use one of them as source, directly or indirectly. */
 export function findDependentIdentities(
   changed: readonly IdentityRef[],
   identities: readonly Identity[],

@@ -19,7 +19,7 @@ import { checkAllowedNamespaces, evaluateSelector } from './allowed-namespaces.t
 
 /** The only name that CAPA allows for an AWSClusterControllerIdentity. */
 const CONTROLLER_IDENTITY_NAME = 'default';
-/** The identity whose `allowedNamespaces` decides which namespaces may use the credentials of the manager. */
+/** The identity whose `allowedNamespaces` decides which namespaces may use the manager's credentials. */
 export const MANAGER_IDENTITY: IdentityRef = { kind: CONTROLLER_IDENTITY_KIND, name: CONTROLLER_IDENTITY_NAME };
 
 export interface IdentityCaches {
@@ -29,11 +29,11 @@ export interface IdentityCaches {
 
 /** The identities through which an object gets its AWS credentials. */
 interface CredentialChain {
-  /** The start of the chain; undefined: the credentials of the manager. */
+  /** The start of the chain; undefined: the manager's credentials. */
   readonly staticIdentity?: AWSClusterStaticIdentity;
   /**
-   * In the order in which the roles are assumed: the first with the credentials of the static identity or the manager,
-   * every later one with the session of the role before it.
+   * The roles in the order in which they are assumed: the first with the credentials of the static identity or the
+   * manager, each further role with the session of the previous one.
    */
   readonly roleIdentities: readonly AWSClusterRoleIdentity[];
 }
@@ -46,9 +46,9 @@ export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ k
 
 /**
  * Follows `sourceIdentityRef` to the source of the credentials. Each identity on the way must allow the namespace, and
- * none may occur twice.
+ * must not occur twice.
  *
- * Without `reference`, the chain gives the manager's own credentials, if the AWSClusterControllerIdentity `default`
+ * Without `reference`, the chain returns the manager's own credentials, if the AWSClusterControllerIdentity `default`
  * allows the namespace or does not exist. Otherwise a client could gain these credentials by removing the identity
  * reference from the status of an object.
  */
@@ -68,7 +68,7 @@ export function resolveIdentity(
     const first = INTRODUCTIONS[field][reference === undefined ? 'absent' : 'named'];
     const introduction = source === undefined ? first : `spec.sourceIdentityRef of ${source} names`;
     if (seen.has(name)) {
-      // Without the identities that only lead to the loop.
+      // Omits the identities that only lead to the loop.
       const loop = [...seen].slice([...seen].indexOf(name));
       return failWith('IdentityLoop', `the source identities form a loop: ${[...loop, name].join(', then ')}`);
     }

@@ -17,16 +17,16 @@ const SESSION_TOKEN = 'SessionToken';
 
 /** How long credentials are used without another read: longer than {@link POLL_PERIOD}. */
 const CREDENTIALS_TTL: Ms = 60_000;
-/** How long a read without complete credentials counts: a thousand objects may have one Secret. */
+/** How long a read without complete credentials is reused, because a thousand objects may share one Secret. */
 const PROBLEM_TTL: Ms = 5_000;
 /** The pause between two polls, each of which reads all Secrets in use. */
 const POLL_PERIOD: Ms = 15_000;
-/** How long an unused Secret is polled; with a long resync interval up to the next reconcile of its objects. */
+/** How long an unused Secret is polled; if the resync interval is long, until the next reconcile of its objects. */
 const UNUSED_RETENTION: Ms = 15 * 60_000;
 /** How long credentials are used while their Secret cannot be read, counted from the last successful read. */
 const UNREADABLE_TOLERANCE: Ms = 10 * 60_000;
 
-/** `version` (uid and resourceVersion) differs after each change of the Secret. */
+/** `version` (UID and resourceVersion) differs after each change of the Secret. */
 export type SecretState =
   | { readonly kind: 'complete'; readonly version: string; readonly credentials: AwsCredentials }
   | { readonly kind: 'incomplete'; readonly version: string; readonly missing: readonly string[] }
@@ -36,17 +36,17 @@ export type SecretState =
 class CachedSecret {
   /** `undefined`: the Secret must be read before its next use. */
   state: SecretState | undefined;
-  /** The monotonic time until which a use of the Secret takes `state` without another read. */
+  /** The monotonic time until which `state` is used without another read. */
   freshUntil: Ms = 0;
   /** The monotonic time of the last read that the API server answered with the Secret or with 404 (Not Found). */
   answeredAt: Ms = 0;
-  /** To detect a change; kept when the content itself is forgotten. */
+  /** Used to detect a change; kept when the content itself is forgotten. */
   lastFingerprint: string | undefined;
 }
 
 /**
- * The manager may `get` the Secrets of one namespace, not list or watch them. So it reads only Secrets that identities
- * name, and polls those in use to report changes.
+ * Reads Secrets. The manager may only `get` the Secrets of one namespace, not list or watch them. So it reads only
+ * Secrets that identities refer to, and polls those in use to report changes.
  */
 export class Secrets implements Runnable {
   readonly name = 'reader of Secrets of identities';
@@ -84,7 +84,7 @@ export class Secrets implements Runnable {
     return untilAborted(signal, () => this.refresh(name, entry));
   }
 
-  /** AWS has rejected the credentials. The next use reads the Secret again. */
+  /** Makes the next use read the Secret again, because AWS has rejected the credentials. */
   forget(name: string): void {
     const entry = this.cached.peek(name);
     if (entry !== undefined) entry.state = undefined;
@@ -113,7 +113,10 @@ export class Secrets implements Runnable {
     });
   }
 
-  /** Concurrent calls share one request, which continues when a caller aborts, because its result is cached. */
+  /**
+   * Reads the Secret. Concurrent calls share one request, which continues if a caller aborts, because its result is
+   * cached.
+   */
   private refresh(name: string, entry: CachedSecret): Promise<SecretState> {
     return this.reads.run(name, undefined, async () => this.record(name, entry, await this.fetch(name)));
   }
@@ -125,7 +128,8 @@ export class Secrets implements Runnable {
     if (state.kind !== 'unreadable') entry.answeredAt = now;
     else if (before?.kind === 'complete' && now - entry.answeredAt < UNREADABLE_TOLERANCE) return before;
     const fingerprint = fingerprintOf(state);
-    // A reconcile could do nothing about a Secret that becomes unreadable. One that becomes readable again is reported.
+    // A Secret that becomes unreadable is not reported, because a reconcile could not fix it. A Secret that becomes
+    // readable again is reported.
     const isChange =
       state.kind !== 'unreadable' && entry.lastFingerprint !== undefined && entry.lastFingerprint !== fingerprint;
     entry.state = state;
@@ -139,7 +143,7 @@ export class Secrets implements Runnable {
       const secret = await this.client.get(SECRETS, { namespace: this.namespace, name }, { signal: this.stop });
       return secret === undefined ? { kind: 'absent' } : secretStateOf(secret);
     } catch (error) {
-      // The error message of a JSON parser is left out, because it quotes the answer, which may contain an access key.
+      // The JSON parser's error message is omitted, because it quotes the answer, which may contain an access key.
       const reason = isUndecodable(error) ? 'the answer of the API server is not valid' : errorMessage(error);
       return { kind: 'unreadable', reason };
     }

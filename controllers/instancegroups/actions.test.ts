@@ -9,7 +9,7 @@ import { GROUP_FINALIZER } from './decide.ts';
 
 const KIND: FakeKind = { ...INSTANCE_GROUPS, kind: INSTANCE_GROUP_KIND, versions: [INSTANCE_GROUPS.version] };
 
-/** An InstanceGroup that is being deleted, and its AWSFargateProfile, as the caches would have them. */
+/** Returns an InstanceGroup that is being deleted, and its AWSFargateProfile, as in the caches. */
 function newFixture() {
   const { server, client } = newApi();
   server.serve(KIND);

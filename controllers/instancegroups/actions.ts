@@ -24,12 +24,12 @@ export interface ActionsOptions {
   readonly profileStore: Store;
 }
 
-/** The API server has newer objects than the caches. */
+/** Thrown if the API server has newer objects than the caches. */
 export class Conflict extends Error {
   override readonly name = 'Conflict';
 }
 
-/** Carries out what `decide` has chosen. The answers of the API server go into the caches at once. */
+/** Carries out the action that `decide` has chosen. Stores the API server's answers in the caches at once. */
 export class Actions {
   private readonly options: ActionsOptions;
 
@@ -79,14 +79,14 @@ export class Actions {
     try {
       profileStore.replaceWith(await client.create(PROFILES, namespace, profile, { signal }));
     } catch (error) {
-      // The cache is behind the API server.
+      // An object that already exists means that the cache is behind the API server.
       throw isAlreadyExists(error) ? new Conflict() : error;
     }
   }
 
   /**
    * Throws {@link Conflict} if the API server shows, earlier than the caches, that the InstanceGroup was paused or
-   * moved, or does not own the AWSFargateProfile any more.
+   * moved, or no longer owns the AWSFargateProfile.
    */
   private async deleteProfile(group: KubeObject, profile: KubeObject, signal: AbortSignal): Promise<void> {
     const { client } = this.options;
@@ -125,8 +125,8 @@ export class Actions {
 const finalizersOf = ({ metadata }: KubeObject): readonly string[] => metadata.finalizers ?? [];
 
 /**
- * Lacks `blockOwnerDeletion`, for which the manager would need a permission for the finalizers of InstanceGroups. The
- * finalizer of this controller already blocks the deletion.
+ * Returns an owner reference without `blockOwnerDeletion`, for which the manager would need a permission for the
+ * finalizers of InstanceGroups. This controller's finalizer already blocks the deletion.
  */
 const ownerReference = ({ apiVersion, metadata }: KubeObject) => ({
   apiVersion,

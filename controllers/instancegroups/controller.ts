@@ -15,7 +15,7 @@ const CONCURRENCY = 2;
 
 /**
  * Creates an AWSFargateProfile for each InstanceGroup whose provisioner is eks-fargate (flag --instance-groups). The
- * CRD of InstanceGroups may be installed later.
+ * CRD of InstanceGroups can be installed later.
  */
 export function instanceGroupController(options: ControllerOptions): {
   readonly controller: Runnable;
@@ -32,12 +32,13 @@ export function instanceGroupController(options: ControllerOptions): {
     ...(watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${watchFilter}` }),
   });
   groups.onChange(({ object }) => queue.add(keyOf(object)));
-  // While InstanceGroups are not served, changes of AWSFargateProfiles enqueue nothing.
+  // While InstanceGroups are not served, changes of AWSFargateProfiles do not enqueue anything.
   groups.onSync((isSynced) => {
     const listing = groups.list();
     if (isSynced && listing.kind === 'listed') for (const group of listing.objects) queue.add(keyOf(group));
   });
-  // An AWSFargateProfile has the key of its InstanceGroup. Most have none; the lookup keeps them out of the queue.
+  // An AWSFargateProfile has the same key as its InstanceGroup. Most have no InstanceGroup; the lookup keeps them out
+  // of the queue.
   caches.profiles.onChange(({ object }) => {
     if (groups.lookup(keyOf(object)).kind === 'found') queue.add(keyOf(object));
   });

@@ -20,7 +20,7 @@ import {
 } from './group-state.ts';
 import { findStrategyProblem, profileSpec, profileSpecPatch } from './profile-spec.ts';
 
-/** The change that one reconcile makes, besides the status of the InstanceGroup. */
+/** The change that one reconcile makes, in addition to the InstanceGroup's status. */
 export type Action =
   | { readonly kind: 'none' }
   | { readonly kind: 'addFinalizer' }
@@ -36,16 +36,19 @@ export interface Decision {
   readonly state: GroupState;
 }
 
-/** Both have the same namespace and name. */
+/** An InstanceGroup and its AWSFargateProfile, which has the same namespace and name. */
 export interface GroupInputs {
   readonly group: KubeObject;
   readonly profile: TypedEntry<AWSFargateProfile> | undefined;
-  /** The watch filter of this manager, if the AWSFargateProfile has another: no watch reports its changes here. */
+  /**
+   * This manager's watch filter, if the AWSFargateProfile has a different one: watches then do not report its changes
+   * here.
+   */
   readonly otherThan?: string;
 }
 
 const DELETING = plainState('Deleting', 'The AWSFargateProfile is being deleted');
-/** The InstanceGroup has another provisioner, and nothing of this controller is left. */
+/** The state of an InstanceGroup that has a different provisioner, once nothing of this controller is left. */
 const LEFT_TO_KEIKO = plainState(
   'Deleting',
   `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} stays, because keiko may have made something else of this InstanceGroup`,
@@ -53,14 +56,16 @@ const LEFT_TO_KEIKO = plainState(
 const CREATING = plainState('InitCreate', 'The AWSFargateProfile is to be created');
 const stay = (state: GroupState): Decision => ({ action: { kind: 'none' }, state });
 
-/** The provisioner is eks-fargate, or was, because the InstanceGroup still has this controller's finalizer. */
+/**
+ * Reports whether the provisioner is eks-fargate, or was: the InstanceGroup then still has this controller's finalizer.
+ */
 export const isReconciled = (group: KubeObject): boolean =>
   isFargateGroup(group) || hasFinalizer(group, GROUP_FINALIZER);
 
 /**
- * `undefined`: this controller leaves the InstanceGroup unchanged, because it has another provisioner and nothing of
- * this controller, is paused or being moved, or is deleted without an AWSFargateProfile and without this controller's
- * and keiko's finalizers.
+ * Returns `undefined` if this controller must not change the InstanceGroup, because it has a different provisioner and
+ * nothing of this controller, is paused or being moved, or is being deleted without an AWSFargateProfile and without
+ * this controller's and keiko's finalizers.
  */
 export function decide(inputs: GroupInputs): Decision | undefined {
   const { group, profile } = inputs;
@@ -71,7 +76,7 @@ export function decide(inputs: GroupInputs): Decision | undefined {
   return isFargateGroup(group) ? decideLife(inputs) : stay(provisionerChanged(owned));
 }
 
-/** This controller has reconciled the InstanceGroup, and its provisioner was changed then. */
+/** Returns the state of an InstanceGroup whose provisioner was changed after this controller had reconciled it. */
 function provisionerChanged(profile: KubeObject | undefined): GroupState {
   const [kept, deleted] =
     profile === undefined
@@ -94,8 +99,8 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
   if (problem !== undefined) return stay(errorState('InvalidSpec', problem));
   const wanted = profileSpec(group, decoded.right);
   if (profile === undefined) {
-    // Any finalizer must keep the InstanceGroup before the AWSFargateProfile is created; keiko's suffices. This
-    // controller's, added later, shows that it has taken over the InstanceGroup.
+    // A finalizer must keep the InstanceGroup before the AWSFargateProfile is created; keiko's finalizer suffices. This
+    // controller's finalizer, added later, shows that it has taken over the InstanceGroup.
     const isKept = hasFinalizer(group, GROUP_FINALIZER) || hasFinalizer(group, KEIKO_FINALIZER);
     return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
   }
@@ -106,7 +111,10 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
   return decideOwned(profile, wanted, decoded.right);
 }
 
-/** If it has no owner, and its spec is as the InstanceGroup asks for, the InstanceGroup becomes its owner. */
+/**
+ * Decides about an AWSFargateProfile that the InstanceGroup does not own. If it has no owner, and its spec matches the
+ * InstanceGroup, the InstanceGroup becomes its owner.
+ */
 function decideUnowned(profile: KubeObject, wanted: AWSFargateProfileSpec): Decision {
   const { ownerReferences = [] } = profile.metadata;
   const patch = profileSpecPatch(profile.spec, wanted);
@@ -156,8 +164,9 @@ function decideProfileDeletion(
   }
   if (hasFinalizer(group, ORPHAN_FINALIZER))
     return stay(plainState('Deleting', `Kubernetes releases ${describeProfile(object)}, which stays`));
-  // AWS may still have a Fargate profile of keiko that this controller has not taken over. So keiko's finalizer must
-  // outlast the AWSFargateProfile, and this controller removes only its own, before it deletes the AWSFargateProfile.
+  // AWS may still have a keiko Fargate profile that this controller has not taken over. So keiko's finalizer must
+  // outlast the AWSFargateProfile, and this controller removes only its own finalizer, before it deletes the
+  // AWSFargateProfile.
   const mayBeKeikos = hasFinalizer(group, KEIKO_FINALIZER) && !(E.isRight(decoded) && isInAws(decoded.right));
   if (mayBeKeikos && hasFinalizer(group, GROUP_FINALIZER)) return removeFinalizers([GROUP_FINALIZER]);
   return { action: { kind: 'deleteProfile', profile: object }, state: DELETING };
@@ -168,13 +177,16 @@ const removeFinalizers = (finalizers: readonly string[]): Decision => ({
   state: DELETING,
 });
 
-/** A create request may have been sent. */
+/** Reports whether a create request may have been sent. */
 const isInAws = ({ status = {} }: AWSFargateProfile): boolean =>
   status.initialization?.provisioned === true ||
   status.profileARN !== undefined ||
   status.createRequestedAt !== undefined;
 
-/** keiko has begun to reconcile it, and it was deleted before this controller took it over. */
+/**
+ * Returns the state of an InstanceGroup that keiko had begun to reconcile, and that was deleted before this controller
+ * took it over.
+ */
 function notTakenOver(group: KubeObject): GroupState {
   const decoded = decodeFargateGroup(group);
   const { profile, role } = E.isRight(decoded)
@@ -196,9 +208,11 @@ export const isOwnedBy = ({ metadata }: KubeObject, owner: KubeObject): boolean 
   metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) ?? false;
 
 /**
- * Keeps the InstanceGroup until its AWSFargateProfile is gone. If keiko's finalizer must keep it even longer, this one
- * goes before the AWSFargateProfile is deleted.
+ * Keeps the InstanceGroup until its AWSFargateProfile is gone. If keiko's finalizer must keep it even longer, this
+ * finalizer is removed before the AWSFargateProfile is deleted.
  */
 export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
-/** After `kubectl delete --cascade=orphan`, until the garbage collector has removed the owner references. */
+/**
+ * The finalizer after `kubectl delete --cascade=orphan`, until the garbage collector has removed the owner references.
+ */
 const ORPHAN_FINALIZER = 'orphan';

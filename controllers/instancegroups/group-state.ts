@@ -4,7 +4,7 @@ import { type AWSFargateProfile, type Condition, KIND, WATCH_FILTER_LABEL } from
 import { isDeleting } from '../shared/object-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 
-/** The values of `status.currentState` of an InstanceGroup that this controller sets, as keiko means them. */
+/** The values of an InstanceGroup's `status.currentState` that this controller sets, with keiko's meaning. */
 type KeikoState =
   /** The state of the Fargate profile in AWS is not known. */
   | 'Init'
@@ -103,8 +103,8 @@ function messageOf(
 }
 
 /**
- * Every selector got the namespace of the last one, because keiko stored the address of a loop variable, which Go 1.22
- * ended: https://go.dev/blog/loopvar-preview
+ * keiko stored the address of a loop variable, so every selector got the namespace of the last one. Go 1.22 ended this:
+ * https://go.dev/blog/loopvar-preview
  */
 const BUG_OF_KEIKO =
   'keiko before v0.19.0 gave all selectors of a profile the namespace of the last one: to keep such a profile, write that ' +

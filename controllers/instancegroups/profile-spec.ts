@@ -11,8 +11,8 @@ import {
 import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
 
 /**
- * Profile and role have keiko's names, so the AWSFargateProfile takes over what keiko created. If AWS does not allow
- * such a name, keiko cannot have created it, and the default name is used.
+ * Returns a spec with keiko's names for profile and role, so that the AWSFargateProfile takes over what keiko created.
+ * If AWS does not allow such a name, keiko cannot have created it, and the default name is used.
  */
 export function profileSpec({ metadata }: Pick<KubeObject, 'metadata'>, group: FargateGroup): AWSFargateProfileSpec {
   const { clusterName, podExecutionRoleArn, subnets, selectors, tags } = group;
@@ -40,11 +40,11 @@ function updateStrategy({ annotations = {} }: KubeObject['metadata']): Pick<AWSF
   return Object.keys(strategy).length > 0 ? { updateStrategy: strategy } : {};
 }
 
-/** In hours, and in characters, as in the CRD. */
+/** The CRD's limits, in hours and in characters. */
 const LONGEST_DRAIN = 24;
 const MAX_DURATION = 64;
 
-/** An annotation that decides a field of the update strategy has a value that the field cannot have. */
+/** Returns the problem if an annotation for the update strategy has a value that the field does not accept. */
 export function findStrategyProblem({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
   const { [UPDATE_STRATEGY_ANNOTATION]: type, [DRAIN_TIMEOUT_ANNOTATION]: drainTimeout } = metadata.annotations ?? {};
   const problem = (annotation: string, expected: string, value: string): string =>
@@ -63,12 +63,13 @@ const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
   ...(Object.keys(labels).length > 0 && { labels }),
 });
 
-/** The fields that follow from the InstanceGroup. Users may set the others on the AWSFargateProfile. */
+/** The fields that the InstanceGroup determines. Users can set the others on the AWSFargateProfile. */
 const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs', 'additionalTags', 'adoptionPolicy'];
 
 /**
- * `undefined` if nothing differs. Region and identity in spec.eksCluster stay, because users may set them, and so does
- * spec.updateStrategy, of which annotations of the InstanceGroup decide the type and the drainTimeout.
+ * Returns the patch for the spec; `undefined` if nothing differs. Keeps region and identity in spec.eksCluster, because
+ * users can set them, and spec.updateStrategy, except for type and drainTimeout if the InstanceGroup's annotations set
+ * them.
  */
 export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
   const spec = isRecord(existing) ? existing : {};
@@ -91,8 +92,8 @@ export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpe
 }
 
 /**
- * A message about a field of the AWSFargateProfile is shown on the InstanceGroup with the field from which it comes.
- * The name of the Fargate profile comes from the name of the InstanceGroup.
+ * Maps fields of the AWSFargateProfile to the InstanceGroup's fields from which they are computed, for messages on the
+ * InstanceGroup. The name of the Fargate profile comes from the name of the InstanceGroup.
  */
 const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bspec\.eksCluster\.name\b/g, 'spec.eks-fargate.clusterName'],
@@ -107,6 +108,8 @@ const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bSet spec\.profileName to another name\b/g, 'Create an InstanceGroup with another name'],
 ];
 
-/** Replaces field names in a message about an AWSFargateProfile by those of its InstanceGroup, which the user edits. */
+/**
+ * Replaces field names in a message about an AWSFargateProfile with those of its InstanceGroup, which the user edits.
+ */
 export const withFieldsOfGroup = (message: string): string =>
   FIELDS.reduce((text, [ofProfile, ofGroup]) => text.replaceAll(ofProfile, ofGroup), message);

@@ -47,7 +47,7 @@ export class InstanceGroupReconciler {
       return state.isProblem ? RETRY_REFUSED : DONE;
     } catch (error) {
       if (error instanceof Conflict || isConflict(error)) return CONFLICT;
-      // The cache still has an object that is gone. The watch or the backoff starts the next reconcile.
+      // The cache still contains an object that is gone. The watch or the backoff triggers the next reconcile.
       if (isNotFound(error)) return backOff('an object is gone that the cache still has');
       throw error;
     }
@@ -72,7 +72,9 @@ export class InstanceGroupReconciler {
     }
   }
 
-  /** Why no AWSFargateProfile may be written: it would lose fields under a foreign CRD, or CAPA reconciles it. */
+  /**
+   * Returns why no AWSFargateProfile may be written: it would lose fields under a foreign CRD, or CAPA reconciles it.
+   */
   private async findSchemaBlocker({ kind }: Action, signal: AbortSignal): Promise<GroupState | undefined> {
     if (kind !== 'createProfile' && kind !== 'updateProfile' && kind !== 'claimProfile') return undefined;
     const schema = await this.options.schema.checkRecently(signal);
@@ -88,7 +90,7 @@ export class InstanceGroupReconciler {
     return errorState('ForeignSchema', `${problem}. ${FOREIGN_SCHEMA_REMEDY}`);
   }
 
-  /** Left: the InstanceGroup is gone, or a kind has not been listed yet. */
+  /** Reads the objects. Left: the InstanceGroup is gone, or a kind has not been listed yet. */
   private async readInputs(key: ObjectKey, signal: AbortSignal): Promise<E.Either<Requeue, GroupInputs>> {
     const { groups, profiles } = this.options;
     const group = groups.lookup(key);
@@ -104,7 +106,10 @@ export class InstanceGroupReconciler {
     return E.right({ group: group.object, profile: undefined, ...(await this.readHidden(group.object, signal)) });
   }
 
-  /** The watch filter may hide it, for example if the InstanceGroup has got the label of another manager. */
+  /**
+   * Reads an AWSFargateProfile that the watch filter hides, for example because the InstanceGroup got another manager's
+   * label.
+   */
   private async readHidden(group: KubeObject, signal: AbortSignal): Promise<Partial<GroupInputs>> {
     const { client, profiles, watchFilter } = this.options;
     if (watchFilter === undefined || !isReconciled(group)) return {};
@@ -117,7 +122,7 @@ export class InstanceGroupReconciler {
 
 const isAboutSpec = ({ reason }: GroupState): boolean => reason === 'InvalidSpec' || reason === 'ChangeRefused';
 
-/** `undefined` if the error is not a refusal. */
+/** Returns the state after a refusal; `undefined` if the error is not a refusal. */
 function refusalOf(action: Action, error: unknown): GroupState | undefined {
   if (isInvalid(error) && (action.kind === 'createProfile' || action.kind === 'updateProfile')) {
     const words = withFieldsOfGroup(error.message.replace(/^.*? is invalid: /s, ''));
@@ -133,11 +138,11 @@ const AFTER_REFUSED_CHANGE =
   'Undo the change of the InstanceGroup, or create another InstanceGroup and then delete this one. Until then the Fargate ' +
   'profile stays as it is';
 
-/** Only a user can end the error. The next reconcile repeats its event, because events expire after an hour. */
+/** For errors that only a user can fix. The next reconcile repeats the event, because events expire after an hour. */
 const RETRY_REFUSED: Requeue = after(30 * 60_000, 'the InstanceGroup has an error that a user must end');
 
-/** The refusal has nothing to do with the spec, or the CRD of another provider is installed. */
+/** For refusals that do not depend on the spec, or while another provider's CRD is installed. */
 const RETRY_SOON: Requeue = after(15_000, 'the API server refuses a request');
 
-/** No watch of this manager reports the changes of the AWSFargateProfile. */
+/** For an AWSFargateProfile whose changes this manager's watches do not report. */
 const WATCHED_ELSEWHERE: Requeue = after(15_000, 'another manager reconciles the AWSFargateProfile');

@@ -15,14 +15,14 @@ export interface GroupReporterOptions extends Pick<ControllerOptions, 'client' |
   readonly groups: Store;
 }
 
-/** Repeats the event about a lasting error; the API server keeps an event for an hour. */
+/** How often the event about a lasting error is repeated; the API server keeps an event for an hour. */
 const REPEAT_EVENT: Ms = 25 * 60_000;
 
 export class GroupReporter {
   private readonly options: GroupReporterOptions;
-  /** For each key of an InstanceGroup with an error: the message of the last event about this error, and its time. */
+  /** For each InstanceGroup with an error, the message and the time of the last event about it. */
   private readonly reported = new Map<string, { readonly message: string; readonly at: Ms }>();
-  /** The CRD of keiko does not have `status.message`. */
+  /** Whether keiko's CRD lacks `status.message`. */
   private isMessageDropped = false;
 
   constructor(options: GroupReporterOptions) {
@@ -37,7 +37,7 @@ export class GroupReporter {
   ): Promise<void> {
     const state: GroupState = { ...found, message: toPrintableLine(found.message) };
     const before = currentStateOf(group);
-    // Comes before the status, because a write that the API server refuses ends this function.
+    // The event is recorded before the status is written, because a refused write ends this function.
     this.recordError(group, state, context);
     await this.writeStatus(group, state, context.signal);
     if (state.state === before || (state.state !== 'Ready' && state.state !== 'Deleting')) return;
@@ -82,7 +82,7 @@ export class GroupReporter {
   }
 }
 
-/** For example a role of keiko. None if spec.roleARN names it. */
+/** Returns the name of a role that stays in AWS, for example keiko's; none if spec.roleARN refers to it. */
 function keptRoleOf(profile: TypedEntry<AWSFargateProfile> | undefined): string | undefined {
   if (profile === undefined || E.isLeft(profile.decoded)) return undefined;
   const { spec, status = {} } = profile.decoded.right;

@@ -3,25 +3,29 @@ import { cut } from 'controller-runtime/text';
 import { CAPA_WEBHOOKS } from './crd/crd-schema.ts';
 
 export interface ApiRejection {
-  /** The rejected request, a colon, and the error message of the API server. */
+  /** The rejected request, a colon, and the API server's error message. */
   readonly message: string;
-  /** What the user can do, without the closing full stop. */
+  /** What the user can do, without the final period. */
   readonly remedy: string;
 }
 
-/** In UTF-16 code units. The text of an Event may have 1024 bytes, and a remedy follows. */
+/** In UTF-16 code units. The text of an Event can have 1024 bytes, and a remedy follows. */
 const MAX_MESSAGE = 600;
 
 /**
- * Only for errors that a user can end: a permission, an admission webhook or policy, a quota, a CRD rule. Not if there
- * is no answer, the server is busy or failing, or another client has written or deleted the object.
+ * Returns a rejection only for errors that a user can fix: a permission, an admission webhook or policy, a quota, a CRD
+ * rule. Returns `undefined` if there is no answer, the server is busy or failing, or another client has written or
+ * deleted the object.
  */
 export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
   const remedy = error instanceof KubeError ? remedyFor(error) : undefined;
   return error instanceof KubeError && remedy !== undefined ? { message: describeApiError(error), remedy } : undefined;
 }
 
-/** Without parts that differ between attempts, because a condition must not change with every attempt. */
+/**
+ * Describes an error without the parts that differ between attempts, so that a condition does not change with every
+ * attempt.
+ */
 export function describeApiError({ message }: KubeError): string {
   return cut(message.replaceAll(LOCAL_PORT, '$1'), MAX_MESSAGE);
 }
@@ -29,14 +33,16 @@ export function describeApiError({ message }: KubeError): string {
 /** The local port of a TCP or UDP connection in an error message. The port differs between attempts. */
 const LOCAL_PORT = /(\b(?:read|write) (?:tcp|udp) )\S+?->/g;
 
-/** Without the closing full stop. */
+/** Describes a rejection, without the final period. */
 export const describeApiRejection = ({ message }: ApiRejection): string =>
   `The API server rejects a request of the controller: ${message}`;
 
-/** Bad request, unauthorized, forbidden, method not allowed, too large, unprocessable: only a user can end them. */
+/** Bad request, unauthorized, forbidden, method not allowed, too large, unprocessable: only a user can fix these. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 422]);
 
-/** The message is checked before the HTTP status, because a webhook may deny a request with any status. */
+/**
+ * Returns the remedy. Checks the message before the HTTP status, because a webhook can deny a request with any status.
+ */
 function remedyFor({ status, message }: KubeError): string | undefined {
   for (const [pattern, remedy] of REMEDIES) {
     const found = pattern.exec(message);

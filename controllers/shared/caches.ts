@@ -42,29 +42,29 @@ import { turnOrderOf, wantsTurn } from './turn-order.ts';
 /** AWSFargateProfiles by `namespace/name` of their Cluster. */
 export const BY_CLUSTER = 'cluster';
 /**
- * AWSFargateProfiles without spec.clusterName, and control planes, by namespace and name of the EKS cluster: maybe
- * those of several EKS clusters, because two regions may have the same name.
+ * AWSFargateProfiles without spec.clusterName, and control planes, by namespace and name of the EKS cluster. An entry
+ * may mix several EKS clusters, because clusters in two regions can have the same name.
  */
 export const BY_EKS_CLUSTER = 'eksCluster';
 /** AWSFargateProfiles with spec.clusterName, by namespace and name of the EKS cluster in status. */
 const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
 /**
- * AWSFargateProfiles by namespace and the role that they ask for, in lower case. So the names of roles, some of which
- * are hashes, are computed once for each version of an object.
+ * AWSFargateProfiles by namespace and requested role, in lower case. The index computes role names, some of which are
+ * hashes, once for each version of an object.
  */
 export const BY_ROLE = 'role';
 /** AWSFargateProfiles by account, region and name of the EKS cluster that AWS has confirmed. */
 export const BY_LOCATION = 'location';
 /**
- * AWSFargateProfiles that want a change in EKS, in their order, by the results of {@link turnGroupOf} and
- * {@link turnGroupOfLocation}.
+ * AWSFargateProfiles that wait for a change in EKS, in the order of their turns, by the results of {@link turnGroupOf}
+ * and {@link turnGroupOfLocation}.
  */
 export const BY_TURN = 'turn';
 /** AWSFargateProfiles by namespace. */
 export const BY_NAMESPACE = 'namespace';
 /** Clusters by `namespace/name` of their control plane. */
 export const BY_CONTROL_PLANE = 'controlPlane';
-/** Control planes by `namespace/name` of the Cluster that owns them, also after that Cluster is gone. */
+/** Control planes by `namespace/name` of the Cluster that owns them, even after that Cluster is gone. */
 export const BY_OWNER = 'owner';
 
 export interface CachesOptions {
@@ -89,7 +89,7 @@ export interface Caches {
   readonly clusters: Store;
   readonly controlPlanes: Store;
   readonly typed: TypedCaches;
-  /** Of all namespaces and all watch filters. */
+  /** Whether the cache contains the AWSFargateProfiles of all namespaces and watch filters. */
   readonly hasAllProfiles: boolean;
   /** `undefined` while the API server serves no Clusters. */
   readonly clusterResource: () => Resource | undefined;
@@ -136,7 +136,7 @@ export function newCaches(options: CachesOptions): Caches {
   };
 }
 
-/** The stores without the reflectors that fill them. */
+/** Creates the stores without the reflectors that fill them. */
 export function newStores(logger: Logger): Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes' | 'typed'> {
   const newStore = (name: string, indexes: Readonly<Record<string, IndexFunc>>): Store =>
     new Store({ name, logger, indexes });
@@ -169,7 +169,10 @@ export const newTypedCaches = ({
   controlPlanes: new TypedStore(controlPlanes, decodeNamedControlPlane),
 });
 
-/** Decodes a control plane with the name of its EKS cluster, which may be a hash, so that it is computed once. */
+/**
+ * Decodes a control plane, and adds the name of its EKS cluster, so that this name, which may be a hash, is computed
+ * once.
+ */
 const decodeNamedControlPlane = (object: KubeObject): Decoded<AWSManagedControlPlane> =>
   map((decoded: AWSManagedControlPlane): AWSManagedControlPlane => {
     const { name, namespace } = decoded.metadata;
@@ -185,7 +188,10 @@ interface NamingCluster {
 export const clusterOf = (object: NamingCluster): readonly string[] =>
   keysIn(object, textAt(object.spec, 'clusterName'));
 
-/** If the API server has dropped spec.eksCluster under another CRD, status has the name. */
+/**
+ * Returns the EKS cluster from spec.eksCluster, or from status if the API server has dropped this field under another
+ * CRD.
+ */
 export const eksClusterOf = (object: NamingCluster): readonly string[] => {
   const name = textAt(fieldAt(object.spec, 'eksCluster'), 'name') ?? textAt(object.status, 'eksClusterName');
   return clusterOf(object).length > 0 ? [] : keysIn(object, name);
@@ -203,8 +209,9 @@ interface LocatedObject {
 }
 
 /**
- * None before AWS has confirmed the EKS cluster, so a tenant who names a cluster learns nothing of its others. The note,
- * which comes before status, proves nothing to other namespaces, because each client that may write an object may write it.
+ * Returns the location in status, else in the note. Both are empty before AWS has confirmed the EKS cluster, so a
+ * tenant who only names a cluster does not learn about its other objects. The note proves nothing to other namespaces,
+ * because each client that can write the object can write the note.
  */
 export function locationsOf({ metadata, status }: LocatedObject): readonly string[] {
   const confirmed = confirmedLocationsOf({ status });
@@ -226,7 +233,7 @@ export const PROFILE_INDEXES = {
   [BY_NAMESPACE]: ({ metadata }: KubeObject): readonly string[] => [metadata.namespace ?? ''],
 };
 
-/** None if the object asks for no role of the controller. */
+/** Returns the requested role; none if the object does not use a role that the controller manages. */
 export function rolesOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
   const name = isRight(decoded) ? roleNameOf(decoded.right)?.toLowerCase() : undefined;
   return name === undefined || !isRight(decoded)
@@ -240,13 +247,16 @@ export const eksClusterOfControlPlane = ({ metadata, spec }: KubeObject): readon
   return [keyText({ namespace, name })];
 };
 
-/** An index, and the value in it that all AWSFargateProfiles of one cluster have. */
+/** An index, and the value in it that all AWSFargateProfiles of one cluster share. */
 export interface ClusterIndex {
   readonly index: typeof BY_CLUSTER | typeof BY_EKS_CLUSTER | typeof BY_RECORDED_EKS_CLUSTER;
   readonly value: string;
 }
 
-/** Where the cache finds the AWSFargateProfiles of the same cluster; `undefined` if the spec names no cluster. */
+/**
+ * Returns the index that contains the AWSFargateProfiles of the same cluster; `undefined` if the spec does not refer to
+ * a cluster.
+ */
 export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined {
   const [cluster] = clusterOf(object);
   if (cluster !== undefined) return { index: BY_CLUSTER, value: cluster };
@@ -254,7 +264,10 @@ export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined 
   return eksCluster === undefined ? undefined : { index: BY_EKS_CLUSTER, value: eksCluster };
 }
 
-/** Those of the same EKS cluster, whether they name a Cluster or an EKS cluster. */
+/**
+ * Returns the indexes of the AWSFargateProfiles in the same EKS cluster, whether they set spec.clusterName or
+ * spec.eksCluster.
+ */
 export function siblingIndexesOf(object: NamingCluster): readonly ClusterIndex[] {
   const byClusterName = clusterOf(object);
   const values = byClusterName.length > 0 ? recordedEksClusterOf(object) : eksClusterOf(object);
@@ -266,8 +279,9 @@ export function siblingIndexesOf(object: NamingCluster): readonly ClusterIndex[]
 }
 
 /**
- * The objects of one cluster, as far as is known before AWS has confirmed it: two regions or accounts may have EKS clusters
- * of the same name. `undefined` if the spec names no cluster.
+ * Returns a key for the objects of one cluster before AWS has confirmed it. The key contains region and identity,
+ * because EKS clusters in different regions or accounts can have the same name. `undefined` if the spec does not refer
+ * to a cluster.
  */
 export function turnGroupOf(object: Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>): string | undefined {
   const cluster = clusterIndexOf(object);
@@ -275,7 +289,10 @@ export function turnGroupOf(object: Pick<AWSFargateProfile, 'metadata' | 'spec' 
   return cluster && [cluster.index, cluster.value, region, identityRef?.kind, identityRef?.name].join(' ');
 }
 
-/** The objects whose status names this EKS cluster: several Clusters and namespaces may share it. */
+/**
+ * Returns a key for the objects whose status contains this EKS cluster, which several Clusters and namespaces may
+ * share.
+ */
 export const turnGroupOfLocation = (location: string): string => `${BY_LOCATION} ${location}`;
 
 function turnGroupsOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
@@ -284,7 +301,10 @@ function turnGroupsOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
   return [...(group === undefined ? [] : [group]), ...confirmedLocationsOf(decoded.right).map(turnGroupOfLocation)];
 }
 
-/** By owner references, and by the label `cluster.x-k8s.io/cluster-name`, because the owner reference is set later. */
+/**
+ * Returns the owning Clusters, from the owner references and from the label `cluster.x-k8s.io/cluster-name`, because
+ * the owner reference is set later.
+ */
 export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   const { namespace = '', ownerReferences = [], labels = {} } = metadata;
   const owners = ownerReferences
@@ -294,7 +314,7 @@ export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   return [...new Set([...owners, ...(label === undefined ? [] : [label])])].map((name) => keyText({ namespace, name }));
 };
 
-/** The control plane must be in the same namespace. */
+/** Returns the Cluster's control plane if it is in the same namespace. */
 export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
   const reference = fieldAt(spec, 'controlPlaneRef');
   const name = fieldAt(reference, 'name');
@@ -303,7 +323,10 @@ export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[
   return typeof name === 'string' && namespace !== undefined && !isElsewhere ? [keyText({ namespace, name })] : [];
 };
 
-/** The other readable AWSFargateProfiles of the object's EKS cluster, whether they name a Cluster or an EKS cluster. */
+/**
+ * Returns the other decodable AWSFargateProfiles of the object's EKS cluster, whether they set spec.clusterName or
+ * spec.eksCluster.
+ */
 export function listSiblings(
   object: AWSFargateProfile,
   profiles: TypedStoreReader<AWSFargateProfile>,

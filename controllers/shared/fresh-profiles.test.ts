@@ -31,7 +31,7 @@ describe('newReadFreshProfiles', () => {
 
   const namesIn = async (answer = read(signal)): Promise<readonly string[]> =>
     (await answer).map(({ metadata }) => metadata.name);
-  /** The number of list requests that asked for all AWSFargateProfiles and not only for one. */
+  /** Returns the number of list requests for all AWSFargateProfiles, not only for one. */
   const lists = (): number =>
     api.server.requests.filter(({ method, path }) => method === 'GET' && path.includes('?limit=50')).length;
   /** Fills the cache with all objects of the API server, as the list request of the cache would. */

@@ -20,15 +20,19 @@ export interface FreshProfilesSources {
  */
 const MAX_WATCH_LAG: Ms = 200;
 
-/** After so many objects that were not projected before, other work gets its turn. */
+/** How many objects are projected for the first time before other work can run. */
 const OBJECTS_PER_TURN = 200;
 
-/** `undefined`: the caller does not need the object. Only the results are kept, because the list may be long. */
+/**
+ * Extracts what the caller needs from an object; `undefined`: nothing. Only the results are kept, because the list may
+ * be long.
+ */
 type Project<A extends object> = (object: KubeObject, decoded: Decoded<AWSFargateProfile>) => A | undefined;
 
 /**
- * Reads the AWSFargateProfiles of all namespaces and managers. The answer is never older than the call: it comes from a
- * list, or from a cache that has caught up with the API server since. Calls that arrive during a read share the next one.
+ * Returns a function that reads the AWSFargateProfiles of all namespaces and managers. The answer is never older than
+ * the call: it comes from a list, or from a cache that has caught up with the API server since. Calls that arrive
+ * during a read share the next one.
  */
 export function newReadFreshProfiles<A extends object>(
   sources: FreshProfilesSources,
@@ -61,9 +65,9 @@ export function newReadFreshProfiles<A extends object>(
 }
 
 /**
- * A list request for one object returns the resourceVersion that the cache has to reach. `undefined` if the cache is
- * missing, unfilled, late, from before an etcd restore, or filled under another CRD, which may lack fields; and if a
- * list of all objects is one page anyway.
+ * Reads the cache, after a list request for one object has returned the resourceVersion that the cache must reach.
+ * Returns `undefined` if the cache is missing, unfilled, late, from before an etcd restore, or filled under another
+ * CRD, which may lack fields; also if a list of all objects has only one page anyway.
  */
 async function readCache({ client, clock, profiles, schema }: FreshProfilesSources, signal: AbortSignal) {
   if (profiles === undefined || !schema.isSettled()) return undefined;
@@ -71,7 +75,7 @@ async function readCache({ client, clock, profiles, schema }: FreshProfilesSourc
   if (before.kind === 'unknown' || before.entries.length <= PAGE_SIZE) return undefined;
   const known = profiles.version;
   const { resourceVersion } = await client.list(PROFILES, { limit: 1, signal });
-  // An older resourceVersion than that of the cache: etcd was restored from a backup.
+  // If the resourceVersion is older than the cache's, etcd was restored from a backup.
   if (known === undefined || !isAtLeast(resourceVersion, known)) return undefined;
   try {
     await withDeadline(clock, MAX_WATCH_LAG, signal, 'the watch of AWSFargateProfiles', (waiting) =>

@@ -15,12 +15,15 @@ export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespa
 export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLURAL };
 
 /**
- * An object has about 4 KB of JSON, and many deletions send many lists. A page of 500 objects takes 10 MiB for a
- * moment; one of 100 takes 3 MiB more than one of 50.
+ * Small pages save memory, because many deletions send many lists: an object has about 4 KB of JSON, and a page of 500
+ * objects takes 10 MiB for a moment. A page of 100 takes 3 MiB more than a page of 50.
  */
 export const PAGE_SIZE = 50;
 
-/** From the API server, with the objects of other managers. Without a namespace: of all namespaces. */
+/**
+ * Lists AWSFargateProfiles from the API server, including those of other managers. Without a namespace, lists all
+ * namespaces.
+ */
 export async function* listLiveProfiles(
   client: KubeClient,
   scope: { readonly namespace?: string; readonly labelSelector?: string },
@@ -35,7 +38,7 @@ export async function* listLiveProfiles(
   } while (next !== undefined);
 }
 
-/** Does nothing if it is gone or another object has its name. */
+/** Deletes the object. Does nothing if it is gone or a different object has its name. */
 export async function deleteProfileObject(
   client: KubeClient,
   { metadata }: { readonly metadata: KubeObject['metadata'] },
@@ -47,8 +50,8 @@ export async function deleteProfileObject(
 }
 
 /**
- * Why nothing may now be deleted for the object, in the API server or in AWS. The API server is asked, because the
- * caches may not show a new pause yet. `clusters`: undefined while the API server serves no Clusters.
+ * Returns why nothing may now be deleted for the object, in the API server or in AWS. Reads the API server, because the
+ * caches may not show a new pause yet. `clusters`: undefined while the API server does not serve Clusters.
  */
 export async function findLiveBlocker(
   client: KubeClient,

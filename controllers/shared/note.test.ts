@@ -18,7 +18,7 @@ import {
 
 const WEB = { namespace: 'team-a', name: 'web', uid: 'uid', resourceVersion: '1' };
 
-/** The note of an object of which only this annotation is known. Each call is about another object. */
+/** Reads the note of an object with only this annotation. Each call uses a new object. */
 const read = (text: string | undefined, metadata: object = {}): ReadNote =>
   readNote({
     metadata: { ...WEB, ...metadata, ...(text !== undefined && { annotations: { [RECORD_ANNOTATION]: text } }) },

@@ -7,9 +7,9 @@ import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/ind
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { findProfileNameProblem, findRoleNameProblem } from '../../pkg/fargate/names.ts';
 
-// The note is the one annotation in which the controller remembers where to look in AWS for what an object has there. The
-// API server prunes no annotation, `clusterctl move` carries it, and backups have it. A note proves nothing: the tags of a
-// profile or role tell whose it is. docs/adr/0024 has the reasons.
+// The note is the content of the record annotation: where to look in AWS for an object's resources. Unlike fields,
+// annotations are never pruned by the API server; `clusterctl move` keeps them, and backups contain them. A note proves
+// nothing: the tags of a profile or role show who owns it. The reasons are in docs/adr/0024.
 
 /** Where the object's Fargate profile exists or may exist. */
 export interface KnownLocation {
@@ -27,47 +27,60 @@ export type Location =
 
 export interface NotedProfile {
   readonly name: ProfileName;
-  /** The unique id at the end of the ARN; undefined until AWS has shown the profile or answered the create request. */
+  /**
+   * The unique ID at the end of the ARN; undefined until AWS has returned the profile or answered the create request.
+   */
   readonly id?: string;
-  /** AWS's time, ms since 1970: set before the create request, removed once a read has shown the profile. */
+  /**
+   * AWS's time, in ms since 1970, of the create request: set before the request, removed once a read has returned the
+   * profile.
+   */
   readonly requestedAt?: Ms;
-  /** The profile has once been ACTIVE and as the spec asked for, or the controller found it and did not create it. */
+  /**
+   * Whether the profile has ever been ACTIVE and matched the spec, or the controller found it and did not create it.
+   */
   readonly served?: true;
-  /** Since when the profile is ACTIVE and the one that the spec asks for, in ms since 1970. */
+  /** The time since which the profile has been ACTIVE and matched the spec, in ms since 1970. */
   readonly activeSince?: Ms;
   /**
-   * Since when the pods of the profile are moved to the one that replaces it, in ms since 1970. It counts only if that one
-   * is ACTIVE and wanted since before.
+   * The time since which the profile's pods are being moved to its replacement, in ms since 1970. It counts only if the
+   * replacement has been ACTIVE and matched the spec since an earlier time.
    */
   readonly drainSince?: Ms;
 }
 
 export interface NotedRole {
   readonly name: RoleName;
-  /** IAM's unique id (`AROA…`). If IAM has another id under the name, the role was deleted and created again. */
+  /** IAM's unique ID (`AROA…`). If IAM has a different ID for the name, the role was recreated. */
   readonly id?: string;
-  /** As {@link NotedProfile.requestedAt}. */
+  /** The same as {@link NotedProfile.requestedAt}, for the role. */
   readonly requestedAt?: Ms;
-  /** The access entry of the role with this id was found right. EKS binds an entry to the id, and does not correct it. */
+  /**
+   * Whether the access entry was found to belong to the role with this ID. EKS binds an entry to the ID, and does not
+   * correct it.
+   */
   readonly checked?: true;
-  /** The role belongs to another owner, and the profile only uses it. It never holds the finalizer. */
+  /**
+   * `false`: the role belongs to a different owner, and the profile only uses it. It never delays the removal of the
+   * finalizer.
+   */
   readonly managed?: false;
 }
 
 export interface Note {
   readonly in: Location;
-  /** The identity with which the profile was created; undefined: the credentials of the manager. */
+  /** The identity with which the profile was created; undefined: the manager's credentials. */
   readonly identity?: IdentityRef;
   /** Each profile that may exist in AWS because of this object, from before its create request until it is gone. */
   readonly profiles: readonly NotedProfile[];
-  /** AWS's time of creation of the youngest profile of this note that served, in ms since 1970. It only rises. */
+  /** AWS's creation time of the newest profile in this note that `served`, in ms since 1970. It never decreases. */
   readonly last?: Ms;
   readonly roles: readonly NotedRole[];
   /** The role whose access entry in the EKS cluster is being recreated. */
   readonly entry?: RoleArn;
-  /** The deletion of the object has begun in AWS. */
+  /** Whether the deletion of the object has begun in AWS. */
   readonly deleting?: true;
-  /** Keys of newer versions, which stay as they are. */
+  /** Keys from newer versions of the manager, which stay unchanged. */
   readonly others?: UnknownRecord;
 }
 
@@ -80,15 +93,18 @@ export type ReadNote =
 export const EMPTY_NOTE: Note = { in: { kind: 'unknown' }, profiles: [], roles: [] };
 export const FIRST_NOTE: Note = { in: { kind: 'none' }, profiles: [], roles: [] };
 
-/** The API server accepts 256 KiB of annotations for an object. Ten profiles take 2 KiB. */
+/** In characters. The API server accepts 256 KiB of annotations per object. Ten profiles take 2 KiB. */
 export const MAX_NOTE = 32 * 1_024;
-/** Each entry costs calls of AWS. EKS allows ten profiles in a cluster by default. */
+/**
+ * The maximum number of profiles, and of roles, because each entry costs AWS calls. EKS allows ten profiles per cluster
+ * by default.
+ */
 const MAX_ENTRIES = 50;
 const VERSION = 1;
 /** The value of `in` for an object that has nothing in AWS. */
 const NOWHERE = 'nowhere';
 
-/** The note of this version of an object is parsed once. */
+/** Parsed notes, by the metadata of an object, so that each version of an object is parsed once. */
 const parsed = new WeakMap<ObjectMeta, ReadNote>();
 
 export function readNote({ metadata }: { readonly metadata: ObjectMeta }): ReadNote {
@@ -103,8 +119,8 @@ export function readNote({ metadata }: { readonly metadata: ObjectMeta }): ReadN
 const ABSENT: ReadNote = { kind: 'absent' };
 
 /**
- * The note, or else what status still tells of where to look. What status names counts as a profile that served, so that
- * no old status is ever the reason for a deletion.
+ * Returns the note, or else a note computed from status. A profile in status counts as `served`, so that an old status
+ * can never cause a deletion.
  */
 export function noteOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>): Note {
   const read = readNote(object);
@@ -114,8 +130,8 @@ export function noteOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>): 
 export const locationOf = (object: Pick<AWSFargateProfile, 'metadata' | 'status'>): Location => noteOf(object).in;
 
 /**
- * An object without a note proves nothing: Cluster API Provider AWS may have reconciled the object, or another client may
- * have removed the annotation.
+ * Reports whether the note says that nothing was created in AWS. A missing note does not prove that: Cluster API
+ * Provider AWS may have reconciled the object, or another client may have removed the annotation.
  */
 export const isNeverBegun = (object: AWSFargateProfile): boolean => noteOf(object).in.kind === 'none';
 
@@ -146,14 +162,14 @@ function noteFromStatus({ status = {} }: Pick<AWSFargateProfile, 'status'>): Not
   };
 }
 
-/** The unique id at the end of the ARN of a Fargate profile. */
+/** Returns the unique ID at the end of a Fargate profile's ARN. */
 export const profileIdOf = (arn: string): string | undefined => arn.split('/').at(3);
 
-/** Of the entries the one that served last; before one has served, the newest. */
+/** Returns the last entry that `served`, or else the newest entry. */
 export const currentEntry = (entries: readonly NotedProfile[]): NotedProfile | undefined =>
   entries.findLast(({ served }) => served === true) ?? entries.at(-1);
 
-/** Of these profiles the one that served last, by the note. */
+/** Returns the profile among `among` that is the last to have `served`, by the note. */
 export const servedIn = <A extends { readonly arn: string }>({ profiles }: Note, among: readonly A[]): A | undefined =>
   profiles
     .filter(({ served }) => served === true)
@@ -163,7 +179,7 @@ export const servedIn = <A extends { readonly arn: string }>({ profiles }: Note,
 export const formatLocation = ({ account, region, eksCluster }: KnownLocation): string =>
   [account, region, eksCluster].join('/');
 
-/** The controller would not read such a note again, so it does not write it. */
+/** Reports whether the note exceeds the limits: the controller must not write a note that it would refuse to read. */
 export const isTooLong = (note: Note, object: Pick<AWSFargateProfile, 'metadata'>): boolean =>
   formatNote(note, object).length > MAX_NOTE || note.profiles.length > MAX_ENTRIES || note.roles.length > MAX_ENTRIES;
 
@@ -192,7 +208,7 @@ export function formatNote(note: Note, { metadata }: Pick<AWSFargateProfile, 'me
   });
 }
 
-/** A note with another `for` was copied from another object, so it is none of this one. */
+/** Parses a note. A note with a different `for` was copied from another object, so it is ignored. */
 function parseNote(text: string, key: string): ReadNote {
   if (text.length > MAX_NOTE) return unreadable(`is longer than ${MAX_NOTE} characters`);
   const value = parseJson(text);
@@ -226,7 +242,7 @@ function parseNote(text: string, key: string): ReadNote {
 
 class Unreadable extends Error {}
 
-/** JSON.stringify overflows the stack where JSON.parse does not. */
+/** The deepest nesting that is accepted, because JSON.stringify overflows the stack earlier than JSON.parse. */
 const MAX_DEPTH = 32;
 
 const isNestedTooDeeply = (value: unknown, levels = MAX_DEPTH): boolean =>
@@ -296,7 +312,10 @@ function identityOf(value: unknown): IdentityRef | undefined {
   return { kind, name };
 }
 
-/** A flag that is no boolean was edited by hand. Read as absent, it could make a profile that served look unfinished. */
+/**
+ * Reads a flag. A flag that is not a boolean was edited by hand, and is an error: read as absent, it could make a
+ * profile that `served` look unfinished.
+ */
 function flagOf(value: unknown, field: string): boolean | undefined {
   if (value !== undefined && typeof value !== 'boolean') throw new Unreadable(`has neither true nor false in ${field}`);
   return value;

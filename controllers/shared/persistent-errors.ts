@@ -3,8 +3,8 @@ import type { Clock, Ms } from 'controller-runtime/env';
 import { type ApiRejection, describeApiError } from './api-rejections.ts';
 
 /**
- * How long errors last before users are told. A restart of the API server, and conflicts with a client that writes one
- * object in many small steps, usually end earlier.
+ * How long errors last before they are reported to users. A restart of the API server, and conflicts with a client that
+ * writes one object in many small steps, usually end earlier.
  */
 const PATIENCE: Ms = 60_000;
 
@@ -14,7 +14,10 @@ const CONFLICT: ApiRejection = {
     'Find the other client in metadata.managedFields of this object (kubectl get --show-managed-fields -o yaml), and stop its changes',
 };
 
-/** Since when all attempts for an object have failed. Users need not know about errors that end in seconds. */
+/**
+ * Remembers since when all attempts for an object have failed. Users need not know about errors that end within
+ * seconds.
+ */
 export class PersistentErrors {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly since = new Map<string, Ms>();
@@ -23,14 +26,14 @@ export class PersistentErrors {
     this.clock = clock;
   }
 
-  /** The text for users; `undefined` if writes have not failed long enough. */
+  /** Returns the text for users; `undefined` if writes have not failed long enough. */
   conflict(key: ObjectKey): ApiRejection | undefined {
     return this.isLong(key) ? CONFLICT : undefined;
   }
 
   /**
-   * The text for users, or `undefined` if requests have not been refused long enough. Other errors are not recorded:
-   * after a request without an answer, the API server would not take the text either.
+   * Returns the text for users; `undefined` if requests have not been refused long enough. Ignores requests without an
+   * answer, because the API server would not accept the text either.
    */
   failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
     if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;

@@ -4,14 +4,14 @@ import { isNamedAfter, profileNameFor, roleNameFor } from '../../pkg/fargate/nam
 import { type Note, currentEntry, noteOf } from './note.ts';
 import { isReplaceable } from './object-state.ts';
 
-/** spec.profileName, or the computed name. */
+/** Returns spec.profileName, or the computed name. */
 export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileName {
   return spec.profileName ?? profileNameFor(metadata);
 }
 
 /**
- * The name from which the names of the role and of replacements derive. A client that removes spec.profileName under
- * updateStrategy Reject does not lose the profile, because EKS cannot rename it: the noted name then counts.
+ * Returns the name from which the names of the role and of replacements derive. If a client removes spec.profileName
+ * under updateStrategy Reject, the name in the note counts, because EKS cannot rename the profile.
  */
 export function baseNameOf(object: AWSFargateProfile, note: Note = noteOf(object)): ProfileName {
   const computed = profileNameOf(object);
@@ -20,7 +20,7 @@ export function baseNameOf(object: AWSFargateProfile, note: Note = noteOf(object
   return noted === undefined || isNamedAfter(noted, computed) ? computed : noted;
 }
 
-/** The name of the profile that the object has, as far as the note tells: the base name, or that of a replacement. */
+/** Returns the name of the object's current profile by the note: the base name, or a replacement's name. */
 export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
   const note = noteOf(object);
   const base = baseNameOf(object, note);
@@ -29,8 +29,8 @@ export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
 }
 
 /**
- * spec.roleName, or the computed name. `undefined` with spec.roleARN, and if neither spec nor note names a cluster:
- * under another provider's CRD, the API server may have dropped both fields.
+ * Returns spec.roleName, or the computed name. Returns `undefined` with spec.roleARN, and if neither spec nor note
+ * contains a cluster: under another provider's CRD, the API server may have dropped the fields.
  */
 export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const { roleARN, roleName, clusterName, eksCluster } = object.spec;

@@ -23,8 +23,8 @@ interface ProfileWriterOptions {
 }
 
 /**
- * Each patch contains the resourceVersion on which it is based, so it never overwrites a change of another client. The
- * answer goes into the cache at once, so the next reconcile sees it.
+ * Writes AWSFargateProfiles. Each patch contains the resourceVersion on which it is based, so it never overwrites
+ * another client's change. The answer is stored in the cache at once, so the next reconcile sees it.
  */
 export class ProfileWriter {
   private readonly options: ProfileWriterOptions;
@@ -38,8 +38,9 @@ export class ProfileWriter {
   }
 
   /**
-   * The watch may deliver a version before the API server has answered the write. Until then, each version counts as
-   * this process's own; afterwards, `onForeignChange` is called if one came from another client.
+   * Reports whether a version comes from this process. The watch may deliver a version before the API server has
+   * answered the write. Until the answer, each version counts as this process's own; afterwards, `onForeignChange` is
+   * called if one came from another client.
    */
   isOwnWrite({ metadata }: KubeObject): boolean {
     const key = keyText(keyOf({ metadata }));
@@ -53,8 +54,8 @@ export class ProfileWriter {
   }
 
   /**
-   * `undefined` if another client wrote first, or if the object no longer exists. An empty patch asks the API server for
-   * that, and `undefined` sends nothing.
+   * Patches the metadata. Returns `undefined` if another client wrote first, or if the object no longer exists. An
+   * empty patch only checks that, and an `undefined` patch sends nothing.
    */
   async patchMetadata(
     object: AWSFargateProfile,
@@ -64,7 +65,7 @@ export class ProfileWriter {
     return patch === undefined ? object : this.write(object, patch, { signal });
   }
 
-  /** Patches what differs. `undefined` if another client wrote first, or if the object no longer exists. */
+  /** Patches the differences. Returns `undefined` if another client wrote first, or if the object no longer exists. */
   async patchStatus(
     object: AWSFargateProfile,
     status: AWSFargateProfileStatus,
@@ -78,7 +79,10 @@ export class ProfileWriter {
     await deleteProfileObject(this.options.client, object, signal);
   }
 
-  /** For an object that cannot be decoded. `false` if another client wrote first, or if the object no longer exists. */
+  /**
+   * Patches the status of an object that cannot be decoded. Returns `false` if another client wrote first, or if the
+   * object no longer exists.
+   */
   async patchRawStatus(raw: KubeObject, status: UnknownRecord, signal: AbortSignal): Promise<boolean> {
     const before = Object.fromEntries(Object.keys(status).map((field) => [field, fieldAt(raw['status'], field)]));
     const patch = diffMergePatch(before, status);
@@ -98,7 +102,10 @@ export class ProfileWriter {
     throw new Error(`decoding the API server's answer to a write: ${describeProblems(decoded.left)}`);
   }
 
-  /** If the cache has the same version, it decodes the object, and keeps the result for the next reconcile. */
+  /**
+   * Decodes a written object. If the cache has the same version, the cache decodes it, and keeps the result for the
+   * next reconcile.
+   */
   private decode(written: KubeObject): ReturnType<TypedStore<AWSFargateProfile>['decode']> {
     const { profiles } = this.options;
     const cached = profiles.lookup(keyOf(written));

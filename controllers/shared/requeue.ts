@@ -6,5 +6,5 @@ export const CONFLICT: Requeue = { kind: 'conflict' };
 export const backOff = (reason: string): Requeue => ({ kind: 'backoff', reason });
 export const after = (delay: Ms, reason: string): Requeue => ({ kind: 'after', delay, reason });
 
-/** Nothing is changed without a valid lease, because the caches of a former leader may be outdated. */
+/** Without a valid lease, nothing may be changed, because the caches of a former leader may be outdated. */
 export const LEASE_EXPIRED = backOff('the lease may have run out');

@@ -4,13 +4,14 @@ import type { FargateProfile } from '../../pkg/cloud/index.ts';
 import { noteOf } from './note.ts';
 import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving, isProvisioned } from './object-state.ts';
 
-// EKS creates or deletes one Fargate profile of a cluster at a time. This is the order of the objects that want a change.
+// EKS creates or deletes one Fargate profile of a cluster at a time. This file defines the order in which objects get
+// their turn.
 
 const ACTIVE: FargateProfile['status'] = 'ACTIVE';
 
 /**
- * Whether the object may want EKS to change a profile: it is deleted and has a profile in the note, it was never
- * provisioned, or its profile no longer works or is to be replaced.
+ * Reports whether the object may need EKS to change a profile: it is being deleted and has a profile in the note, it
+ * was never provisioned, or its profile no longer works or is being replaced.
  */
 export function wantsTurn(object: AWSFargateProfile): boolean {
   const { profileStatus, profileARN } = object.status ?? {};
@@ -21,6 +22,8 @@ export function wantsTurn(object: AWSFargateProfile): boolean {
   return hasFinalizer(object) && (profiles.length > 0 || profileARN !== undefined);
 }
 
-/** Deletions go first, then older objects. Objects of the same second go in the order of their names. */
+/**
+ * Returns a text for sorting: deletions come first, then older objects. Objects of the same second are sorted by name.
+ */
 export const turnOrderOf = ({ metadata }: Pick<KubeObject, 'metadata'>): string =>
   `${isDeleting({ metadata }) ? 'deletion' : 'life'} ${metadata.creationTimestamp ?? ''} `;

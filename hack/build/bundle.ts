@@ -7,11 +7,11 @@ import { build, type BuildOptions, type Plugin } from 'esbuild';
 
 export interface BundleRequest {
   readonly entry: string;
-  /** For the message to a user with an old Node.js, e.g. `The manager`. */
+  /** The subject of the error message for an old Node.js, e.g. `The manager`. */
   readonly program: string;
   /** The first line of the file, which makes it an executable program. */
   readonly hashbang: string;
-  /** `cjs`: for an executable that contains Node.js, which runs no ES module. */
+  /** `cjs`: for an executable that contains Node.js, which cannot run ES modules. */
   readonly format?: 'esm' | 'cjs';
   readonly outfile: string;
   /** The version of the build, which replaces `__VERSION__` of pkg/version.ts in the bundle. */
@@ -28,9 +28,9 @@ export interface Bundle {
 }
 
 /**
- * Code at the start of a bundle of ES modules. It defines require(), which ES modules do not have, for CommonJS packages
- * in the bundle that load modules of Node.js. It refuses an old Node.js, which would fail inside a library with an error
- * that does not name the cause.
+ * Code at the start of a bundle of ES modules. It defines require(), which ES modules do not have, for CommonJS
+ * packages in the bundle that load modules of Node.js. It refuses an old Node.js, which would fail inside a library
+ * with an error that hides the cause.
  */
 const bannerOf = ({ program, hashbang }: BundleRequest): string => `${hashbang}
 import { createRequire as __createRequire } from 'node:module';
@@ -104,7 +104,7 @@ const readNodeModulesLazily: Plugin = {
 
 const READ_TEXT = /readFileSync\(\s*new URL\('([^']+)', import\.meta\.url\),\s*'utf8',?\s*\)/g;
 
-/** Puts the texts into the bundle that doctor/permissions.ts of capaf reads from files of the repository. */
+/** Inserts into the bundle the texts that capaf's doctor/permissions.ts reads from files of the repository. */
 const inlineTexts: Plugin = {
   name: 'put texts into the bundle',
   setup(building) {
@@ -123,13 +123,14 @@ const options: BuildOptions = {
   target: 'node22.19',
   // Tree shaking of the AWS SDK and fp-ts needs their ES modules; by default esbuild prefers CommonJS for Node.
   mainFields: ['module', 'main'],
-  // The sources import the CommonJS builds of fp-ts and io-ts, which Node.js can run without a bundler. The bundle has
-  // the ES modules, and these only: the types of two builds would not be compatible at run time.
+  // The sources import the CommonJS builds of fp-ts and io-ts, which Node.js can run without a bundler. The bundle
+  // contains only their ES modules, because the types of two builds would not be compatible at run time.
   alias: { 'fp-ts/lib': 'fp-ts/es6', 'io-ts/lib': 'io-ts/es6' },
   // Removes indentation and comments, which are a third of the bundle, because Node.js keeps the text of the bundle in
   // memory. Names stay, so that a stack trace in a log is readable without the source map.
   minifyWhitespace: true,
-  // With one character beyond ASCII, Node.js would keep the text with two bytes per character, which takes 3 MiB more.
+  // With a single non-ASCII character, Node.js would store the text with two bytes per character, which takes 3 MiB
+  // more.
   charset: 'ascii',
   lineLimit: 120,
   sourcemap: 'linked',

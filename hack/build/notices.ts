@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Licences of packages whose code an Apache-2.0 work may contain if the work includes the licence notice. */
+/** Licenses of packages whose code an Apache-2.0 work may contain if the work includes the license notice. */
 const PERMISSIVE: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -17,15 +17,15 @@ const PERMISSIVE: ReadonlySet<string> = new Set([
 export interface Notice {
   readonly name: string;
   readonly version: string;
-  /** The licence, as an SPDX expression. */
+  /** The license, as an SPDX expression. */
   readonly licence: string;
-  /** The texts of the package's own licence and notice files, or the substitute that `licenceTexts` returns. */
+  /** The texts of the package's own license and notice files, or the substitute that `licenceTexts` returns. */
   readonly texts: readonly string[];
 }
 
 /**
- * Whether the licences of an SPDX expression are permissive. Of an OR, one side is enough; of an AND, both sides must
- * be permissive.
+ * Reports whether the licenses of an SPDX expression are permissive. For an OR, one side is enough; for an AND, both
+ * sides must be permissive.
  */
 export function isPermissive(expression: string): boolean {
   const bare = expression.trim().replace(/^\((.*)\)$/, '$1');
@@ -53,12 +53,12 @@ function readManifest(directory: string): Omit<Notice, 'texts'> {
   return { name: text(fields.get('name')), version: text(fields.get('version')), licence: text(fields.get('license')) };
 }
 
-/** Licences that do not require a copy of the licence text. */
+/** Licenses that do not require a copy of the license text. */
 const UNCONDITIONAL: ReadonlySet<string> = new Set(['0BSD', 'CC0-1.0', 'Unlicense']);
 
 /**
- * Returns the texts of a package's licence files. For a package without licence files, returns the text of Apache-2.0
- * if that is its licence, a note if its licence requires no notice, otherwise an empty list.
+ * Returns the texts of a package's license files. For a package without license files, returns the text of Apache-2.0
+ * if that is its license, a note if its license does not require a notice, otherwise an empty list.
  */
 function licenceTexts(root: string, directory: string, licence: string): readonly string[] {
   const own = readdirSync(directory)
@@ -71,8 +71,8 @@ function licenceTexts(root: string, directory: string, licence: string): readonl
 }
 
 /**
- * Collects the notices of all packages in a bundle. Throws one error that names each package without a permissive
- * licence or without a licence text.
+ * Collects the notices of all packages in a bundle. Throws one error that lists each package without a permissive
+ * license or without a license text.
  */
 export function collectNotices(root: string, inputs: readonly string[]): readonly Notice[] {
   const problems: string[] = [];
@@ -89,7 +89,7 @@ export function collectNotices(root: string, inputs: readonly string[]): readonl
 
 const RULE = '-'.repeat(80);
 
-/** Formats the notices as text, with one entry for all packages that have the same licence texts. */
+/** Formats the notices as text, with one entry for all packages that have the same license texts. */
 export function renderNotices(notices: readonly Notice[]): string {
   const byText = Map.groupBy(notices, ({ texts }) => texts.join('\n\n'));
   const entries = [...byText].map(([words, same]) => {

@@ -10,7 +10,7 @@ function git(root: string, ...args: readonly string[]): string | undefined {
 }
 
 /**
- * The version of a build. On the tag `v0.1.0` and outside of a git checkout it is `v0.1.0`, otherwise
+ * Returns the version of a build. On the tag `v0.1.0` and outside of a git checkout, it is `v0.1.0`, otherwise
  * `v0.1.0+<commit>`. If the sources differ from the commit, `.dirty` follows; on the tag, the version is then
  * `v0.1.0+v0.1.0.dirty`.
  */

@@ -7,7 +7,7 @@ const STEPS = [
   'goal',
   'model',
   'note.ts',
-  // A report prints what the plan says. It knows nothing of how the plan comes about, of memory or of what AWS was asked.
+  // Reports depend only on the plan, not on how the plan is made, on memory, or on the AWS calls.
   'report/condition-list.ts',
   'status',
   'report',
@@ -24,7 +24,7 @@ const STEPS = [
 const SHARED = ['api', 'pkg', 'controllers/shared'];
 
 const RUNTIME = 'pkg/controller-runtime';
-/** The folders of pkg/controller-runtime in levels. Each imports from those of its level and of the levels before. */
+/** The folders of pkg/controller-runtime in levels. Each imports only from folders of its own and earlier levels. */
 const RUNTIME_LEVELS = [
   ['async', 'collections', 'env', 'json', 'log', 'network', 'schema', 'text'],
   ['cache', 'client', 'events', 'kubeconfig'],
@@ -32,12 +32,13 @@ const RUNTIME_LEVELS = [
 ].map((level) => level.map((folder) => `${RUNTIME}/${folder}`));
 
 /**
- * The folders that each folder may import besides itself. Each key is a folder or a file; if several keys match a file,
- * the longest key counts.
+ * The folders that each folder may import, in addition to itself. Each key is a folder or a file; if several keys match
+ * a file, the longest key counts.
  *
- * The order is cmd → controllers → pkg → api → controller-runtime, and within pkg fargate → cloud. Each arrow points to the imported
- * folder. Everything may use controller-runtime, which uses nothing of this repository, except the AWS emulator in
- * test/aws: it imports no code of the manager, so that the emulator and the manager cannot have the same mistake.
+ * The order is cmd → controllers → pkg → api → controller-runtime, and within pkg fargate → cloud. Each arrow points to
+ * the imported folder. Everything may use controller-runtime, which does not use the rest of this repository. The
+ * exception is the AWS emulator in test/aws: it does not import code of the manager, so that the emulator and the
+ * manager cannot share a mistake.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['schema', 'json', 'text'].map((folder) => `${RUNTIME}/${folder}`),
@@ -75,12 +76,15 @@ const LAYERS = Object.keys(MAY_IMPORT).toSorted((a, b) => b.length - a.length);
 const isWithin = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 const layerOf = (path: string): string | undefined => LAYERS.find((layer) => isWithin(path, layer));
 /**
- * Whether a file is a test, or a helper in a folder named `testing`. Such files may import the folder `test`; those in
- * `controllers` may also import from all controllers.
+ * Reports whether a file is a test, or a helper in a folder named `testing`. Such files may import the folder `test`;
+ * those in `controllers` may also import from all controllers.
  */
 const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.includes('/testing/');
 
-/** The path of an imported file, or of an imported subject of pkg/controller-runtime; undefined for other packages. */
+/**
+ * Returns the path of an imported file, or of an imported folder of pkg/controller-runtime; undefined for other
+ * packages.
+ */
 function pathOf(importer: string, specifier: string): string | undefined {
   if (specifier.startsWith('.')) return relative(sep, resolve(sep, dirname(importer), specifier)).replaceAll(sep, '/');
   return isWithin(specifier, 'controller-runtime') ? `pkg/${specifier}` : undefined;
@@ -88,7 +92,7 @@ function pathOf(importer: string, specifier: string): string | undefined {
 
 /**
  * Returns why the file `importer` may not import `specifier`; `undefined` if it may. `importer` is relative to the root
- * of the repository, with forward slashes. Imports of other packages than controller-runtime are always allowed.
+ * of the repository, with forward slashes. Imports of packages other than controller-runtime are always allowed.
  */
 export function wrongArrow(importer: string, specifier: unknown): string | undefined {
   if (typeof specifier !== 'string') return undefined;

@@ -81,7 +81,7 @@ const statusIsReport = {
   },
 };
 
-/** A plugin of oxlint with the rules of this repository. */
+/** An oxlint plugin with the rules of this repository. */
 export default {
   meta: { name: 'own' },
   rules: { arrows, 'regexp-literals': regexpLiterals, 'status-is-report': statusIsReport },

@@ -1,7 +1,8 @@
 /**
- * Status is a report: a decision must not depend on it, because a backup, another client or a lost write can change it. These
- * files read the status of an AWSFargateProfile: for reports, for hints of order, for a lost note or Retain, and for the latch
- * `initialization.provisioned`. They give each answer a name, which decisions use.
+ * Status is a report: decisions must not depend on it, because a backup, another client or a lost write can change it.
+ * Only these files may read the status of an AWSFargateProfile: for reports, for hints about the order, for a lost note
+ * or Retain, and for `initialization.provisioned`, which stays true once set. They provide named functions, which
+ * decisions use.
  */
 const READERS: readonly string[] = [
   'controllers/shared/note.ts',
@@ -9,14 +10,14 @@ const READERS: readonly string[] = [
   'controllers/awsfargateprofile/report/',
   'controllers/awsfargateprofile/status/',
   'controllers/awsfargateprofile/unreadable.ts',
-  // Hints of order.
+  // These files read hints about the order.
   'controllers/awsfargateprofile/controller.ts',
   'controllers/awsfargateprofile/watches.ts',
   'controllers/awsfargateprofile/lane.ts',
   'controllers/awsfargateprofile/memory.ts',
   'controllers/awsfargateprofile/model/steady-state.ts',
   'controllers/awsfargateprofile/overlap-controller.ts',
-  // In another namespace only the status tells who uses a role: tenants write notes, and cannot write status.
+  // For objects in other namespaces, only the status shows who uses a role: tenants can write notes, but not status.
   'controllers/awsfargateprofile/guards/role-users/live-users.ts',
 ];
 
@@ -30,10 +31,10 @@ const isDecision = (file: string): boolean =>
   !file.includes('/testing/') &&
   !READERS.some((reader) => file === reader || (reader.endsWith('/') && file.startsWith(reader)));
 
-/** Whether a file may not read `<variable>.status`. */
+/** Reports whether a file must not read `<variable>.status`. */
 export const isStatusRead = (file: string, variable: string | undefined, property: string | undefined): boolean =>
   isDecision(file) && property === 'status' && variable !== undefined && OBJECTS.includes(variable);
 
-/** Whether a file may not take `status` out of a parameter or variable with this type. */
+/** Reports whether a file must not destructure `status` from a parameter or variable of this type. */
 export const isStatusTaken = (file: string, type: string | undefined, property: string | undefined): boolean =>
   isDecision(file) && property === 'status' && type !== undefined && TYPES.includes(type);

@@ -6,7 +6,10 @@ export interface Archive {
   readonly sha256: string;
 }
 
-/** The manifest with which krew installs `kubectl fargate`: https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/ */
+/**
+ * Returns the manifest with which krew installs `kubectl fargate`:
+ * https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/
+ */
 export const krewPlugin = (version: string, downloads: string, archives: readonly Archive[]): string =>
   stringify(
     {

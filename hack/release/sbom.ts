@@ -24,7 +24,7 @@ function debianComponents(root: string): readonly object[] {
 export function softwareBillOfMaterials(root: string, product: { readonly name: string; readonly version: string }) {
   const edit = (key: string, value: unknown): unknown => {
     if (key === 'serialNumber' || key === 'timestamp' || key === 'tools') return undefined;
-    // The package is in no registry. There, its name can belong to another package.
+    // The package is not in any registry, where its name can belong to a different package.
     if (key === 'purl' && typeof value === 'string' && value.startsWith('pkg:npm/controller-runtime@'))
       return undefined;
     // npm names the product after its folder.

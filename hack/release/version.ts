@@ -1,4 +1,4 @@
-/** A version as clusterctl accepts it: https://semver.org with a leading v. */
+/** Matches the versions that clusterctl accepts: https://semver.org with a leading v. */
 const VERSION = /^v(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?$/;
 
 /**

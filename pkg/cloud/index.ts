@@ -1,4 +1,4 @@
-/** What other packages may import of pkg/cloud; README.md shows the order in which the parts are put together. */
+/** The exports of pkg/cloud for other packages. README.md shows how the parts are put together. */
 export type { Call } from './call/call.ts';
 export { newLimiter } from './call/limiter.ts';
 export type { Sender } from './call/signed-request.ts';

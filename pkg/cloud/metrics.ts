@@ -19,7 +19,7 @@ const WAIT_BUCKETS_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30];
 /** How many error codes the metrics distinguish: AWS has some dozens, and a proxy could answer with any text. */
 const MAX_ERROR_CODES = 100;
 
-/** The names that begin with `aws_api_` are those of CAPA. */
+/** The metrics whose names begin with `aws_api_` have the same names as CAPA's. */
 export function awsMetrics(registry: Registry) {
   const requests = new Counter({
     name: 'aws_api_requests_total',
@@ -47,7 +47,7 @@ export function awsMetrics(registry: Registry) {
     return errorCodes.has(code) ? code : 'other';
   };
   return {
-    /** Without a status code, AWS has not responded. The error code of a call that succeeded is `''`. */
+    /** If there is no status code, AWS has not responded. The error code of a successful call is `''`. */
     recordCall: (call: {
       readonly service: AwsService;
       readonly operation: string;
@@ -59,7 +59,7 @@ export function awsMetrics(registry: Registry) {
       requests.inc({ service, operation, status_code: statusCode, error_code: boundedCode(errorCode) });
       durations.observe({ service, operation }, took / 1000);
     },
-    /** Also for a call that was not sent afterwards. */
+    /** Records the wait even if the call was not sent afterwards. */
     recordWait: (service: AwsService, kind: CallKind, waited: Ms): void =>
       waits.observe({ service, kind }, waited / 1000),
     watchCredentials: credentialsExpiry(registry),

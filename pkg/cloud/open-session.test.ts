@@ -65,7 +65,10 @@ describe('Sessions', () => {
     sessions = sessionsIn('eu-west-1');
   });
 
-  /** The AWS sessions of a manager in this region; `region` is undefined if the manager does not know its own region. */
+  /**
+   * Returns the AWS sessions of a manager in this region; `region` is undefined if the manager does not know its own
+   * region.
+   */
   function sessionsIn(region: string | undefined): Sessions {
     const shared = {
       clock,
@@ -101,7 +104,7 @@ describe('Sessions', () => {
     ...changes,
   });
 
-  /** AWS rejects the credentials of these requests. */
+  /** Returns a `respond` that rejects the credentials of these requests. */
   const rejecting = (isRejected: (request: AwsRequest) => boolean): FakeTransport['respond'] => {
     return (sent) => {
       if (isRejected(sent))

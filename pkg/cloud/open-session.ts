@@ -26,12 +26,17 @@ export interface SessionsConfig extends AwsConfig {
   readonly accounts: CallerAccounts;
 }
 
-/** Getting the SDK clients and the account of an identity again costs one STS call. */
+/**
+ * Clients and account of an identity are discarded after this long without use. Getting them again costs one STS call.
+ */
 const KEPT_UNUSED: Ms = 30 * 60_000;
-/** Of pairs of region and account per identity, 80 KiB each. AWS has fewer regions, but a user can write any text. */
+/**
+ * The maximum number of (region, account) pairs per identity, at 80 KiB each. AWS has fewer regions, but users can set
+ * any text.
+ */
 const MAX_CLIENTS = 64;
 
-/** The sessions share credentials, account lookups and SDK clients. */
+/** Opens sessions that share credentials, account lookups and SDK clients. */
 export function newSessions(config: SessionsConfig): Sessions {
   const identities = new Lru<IdentitySessions>({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
   const identityOf = (source: AwsCredentialSource): IdentitySessions =>
@@ -55,7 +60,7 @@ class IdentitySessions {
   private readonly source: AwsCredentialSource;
   /** By region and account. */
   private readonly clients: Lru<Clients>;
-  /** Of the current access key. */
+  /** The account of the current access key. */
   private account: { readonly accessKeyId: string; readonly id: AccountId } | undefined;
 
   constructor(config: SessionsConfig, source: AwsCredentialSource) {
@@ -74,7 +79,7 @@ class IdentitySessions {
         : E.right(this.newSession(request, account.right));
     } catch (error) {
       if (error instanceof NoCredentials) return E.left(error.problem);
-      // The controller counts a bug of the manager as a panic and logs its stack.
+      // A bug in the manager must reach the controller, which counts it as a panic and logs its stack.
       if (isPanic(error)) throw error;
       return E.left({ reason: 'Interrupted', message: `the AWS session was not opened: ${errorMessage(error)}` });
     }
@@ -124,8 +129,8 @@ class IdentitySessions {
   }
 
   /**
-   * Has rejected credentials verified. If STS accepts them in another region than that of the call, the failure names
-   * it (`acceptedIn`): then the region is the problem, and the credentials stay in use.
+   * Verifies rejected credentials. If STS accepts them in a different region than that of the call, sets `acceptedIn`
+   * in the failure: the region is then the problem, and the credentials stay in use.
    */
   private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
     if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;
@@ -143,8 +148,8 @@ class IdentitySessions {
   }
 
   /**
-   * Throws {@link NoCredentials} if the credentials do not belong to `account`, or if this cannot be found out. A user
-   * may replace those in a file during a reconcile, whose decisions are based on data from `account`.
+   * Throws {@link NoCredentials} if the credentials do not belong to `account`, or if the account cannot be looked up.
+   * A user may replace a credentials file during a reconcile, whose decisions are based on data from `account`.
    */
   private async credentialsForAccount(account: AccountId, region: string, identity: Whose): Promise<AwsCredentials> {
     const credentials = await this.config.pool.get(this.source);

@@ -18,18 +18,18 @@ const OTHER_PARTITIONS: readonly Partition[] = [
   { name: 'aws-eusc', regions: /^eusc-/, iamRegion: 'eusc-de-east-1' },
 ];
 
-/** `aws` for an unknown region. */
+/** Returns `aws` for an unknown region. */
 export const partitionOf = (region: string): string => findPartition(region).name;
 
 export const iamRegionOf = (region: string): string => findPartition(region).iamRegion;
 
-/** `region`, or the IAM region of the partition if `region` is undefined or in another partition. */
+/** Returns `region`, or the partition's IAM region if `region` is undefined or in a different partition. */
 export function stsRegionOf(partition: string, region: string | undefined): string {
   if (region !== undefined && partitionOf(region) === partition) return region;
   return (OTHER_PARTITIONS.find(({ name }) => name === partition) ?? AWS).iamRegion;
 }
 
-/** `aws` if the text is no ARN. */
+/** Returns `aws` if the text is not an ARN. */
 export const partitionOfArn = (arn: string): string => arn.split(':')[1] || AWS.name;
 
 /** A lower-case label of a host name. The AWS SDKs refuse most other names before they send a request. */

@@ -47,7 +47,7 @@ describe('The SDK clients', () => {
       'eks.us-gov-east-1.amazonaws.com',
       'iam.us-gov.amazonaws.com',
     ]);
-    // EKS has FIPS endpoints of other names only outside the regions of GovCloud.
+    // EKS has separate names for FIPS endpoints only outside the GovCloud regions.
     const fips = await send({ AWS_USE_FIPS_ENDPOINT: 'true' }, 'us-east-1');
     expect(fips.requests.map(({ hostname }) => hostname)).to.deep.equal([
       'fips.eks.us-east-1.amazonaws.com',

@@ -8,7 +8,7 @@ import { iamRegionOf } from './partition.ts';
 import { newCheckedHandler } from './transport/sdk-handler.ts';
 import type { AwsTransport } from './transport/transport.ts';
 
-/** The user agent of the manager's AWS calls, as CloudTrail shows it. */
+/** The user agent of the manager's AWS calls, which CloudTrail shows. */
 const USER_AGENT = 'cluster-api-provider-aws-fargate';
 
 export interface Clients {
@@ -25,14 +25,17 @@ export interface ClientsConfig {
   readonly version: string;
 }
 
-/** Each client is created at its first use. The HTTP connections belong to the transport, not to the clients. */
+/**
+ * Returns SDK clients, each of which is created at its first use. The HTTP connections belong to the transport, not to
+ * the clients.
+ */
 export function newClients({ region, credentials, transport, endpoints, version }: ClientsConfig): Clients {
   const config = (service: AwsService) => {
     const endpoint = endpoints.urlFor(service, region);
     return {
-      // If an endpoint is configured, the SDK signs for the region of the client, not for that of IAM.
+      // If an endpoint is configured, the SDK signs for the client's region, not for IAM's.
       region: service === 'iam' ? iamRegionOf(region) : region,
-      // Without `memoized`, the SDK would cache the first credentials, even forever if they do not expire.
+      // Without `memoized`, the SDK would cache the first credentials, forever if they do not expire.
       credentials: Object.assign(async () => credentials(), { memoized: true }),
       requestHandler: newCheckedHandler(transport),
       // `cacheMiddleware` makes the SDK build the chain of middleware once per operation and not for each call.

@@ -12,7 +12,10 @@ import type { CredentialPool } from './credentials/credential-pool.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { AwsTransport } from './transport/transport.ts';
 
-/** So much earlier than the leader's lease a mutation must end: the next leader never starts while one is under way. */
+/**
+ * How long before the leader's lease expires a mutation must end, so that the next leader never starts while one is in
+ * progress.
+ */
 export const LEASE_SAFETY_MARGIN: Ms = 2_000;
 
 /** AWS access with one identity in one region. The signal of the {@link SessionRequest} aborts its calls. */
@@ -24,8 +27,8 @@ export interface Session {
   readonly accessEntries: AccessEntries;
   readonly roles: PodExecutionRoles;
   /**
-   * AWS's clock, in ms since 1970: the Date of the last answer in this session, or the manager's clock before the first. The
-   * times of creation in AWS are compared with it, so that a wrong clock of the manager does no harm.
+   * AWS's clock, in ms since 1970: the Date of the last response in this session, or the manager's clock before the
+   * first. Creation times in AWS are compared with it, so that a wrong clock on the manager's node does no harm.
    */
   readonly now: () => Ms;
   /**
@@ -38,9 +41,9 @@ export interface Session {
 export interface SessionRequest {
   readonly region: string;
   readonly identity: IdentityRef | undefined;
-  /** The field that names the identity, for error messages; default: `spec.identityRef` of the control plane. */
+  /** The field that selects the identity, for error messages; default: `spec.identityRef` of the control plane. */
   readonly identityField?: IdentityField;
-  /** The identity's `allowedNamespaces` must allow it. */
+  /** The namespace of the object, which the identity's `allowedNamespaces` must allow. */
   readonly namespace: string;
   readonly signal: AbortSignal;
   /**
@@ -49,7 +52,7 @@ export interface SessionRequest {
    * mutation is not sent (`NotDispatched`).
    */
   readonly mutationBudget: () => Ms;
-  /** Asked while a read waits for the rate limiter; undefined: `read`. */
+  /** Called while a read waits for the rate limiter; undefined: `read`. */
   readonly readPriority?: () => ReadPriority;
   /** The logger of the reconcile, for its AWS calls; undefined: the manager's logger. */
   readonly logger?: Logger;

@@ -38,7 +38,7 @@ export function parseRoleArn(arn: string): RoleArnParts | undefined {
     : { partition, account: AccountId.of(account), path, name: RoleName.of(name) };
 }
 
-/** The role need not exist. `path` is `/` or `/…/`. */
+/** Returns the ARN of a role, which need not exist. `path` is `/` or `/…/`. */
 export function roleArn({ partition, account }: Omit<AwsLocation, 'region'>, path: string, name: RoleName): RoleArn {
   return RoleArn.of(`arn:${partition}:iam::${account}:role${path}${name}`);
 }

@@ -3,7 +3,7 @@ import type { FargateProfile } from '../cloud/index.ts';
 import { areSelectorsEqual, describeSelectors } from './selectors.ts';
 import { areSubnetsEqual } from './subnets.ts';
 
-/** The fields that EKS cannot change. `undefined`: any value is right. */
+/** The fields that EKS cannot change. `undefined`: any value is accepted. */
 export interface WantedFields {
   readonly selectors: readonly Selector[] | undefined;
   readonly subnets: readonly string[] | undefined;

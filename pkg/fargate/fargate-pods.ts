@@ -1,13 +1,19 @@
 import { fieldAt, textAt } from 'controller-runtime/json';
 import type { ObjectMeta } from 'controller-runtime/schema';
 
-/** On a pod that EKS has admitted, EKS has set the label; on any other, a user asks for a profile with it. */
+/** EKS sets this label on each pod that it admits to Fargate. On any other pod, a user requests a profile with it. */
 export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 
-/** EKS cannot label the pods of a profile with another name, for example one of 64 characters. */
+/**
+ * Reports whether the profile's name is a valid label value. If it is not, for example because it has 64 characters,
+ * EKS cannot label the profile's pods.
+ */
 export const isLabelValue = (profile: string): boolean => /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(profile);
 
-/** The controller that creates the pod again. A Deployment puts its hash into the name of its ReplicaSet. */
+/**
+ * Returns the controller that recreates the pod: a ReplicaSet whose name contains a Deployment's hash belongs to that
+ * Deployment.
+ */
 export function ownerOf({ metadata: { labels = {}, ownerReferences = [] } }: { readonly metadata: ObjectMeta }) {
   const reference = ownerReferences.find(({ controller }) => controller === true);
   if (reference === undefined) return null;
@@ -17,7 +23,10 @@ export function ownerOf({ metadata: { labels = {}, ownerReferences = [] } }: { r
   return isOfDeployment ? { kind: 'Deployment', name: name.slice(0, -hash.length) } : { kind, name };
 }
 
-/** What Fargate says about a pod that it has not scheduled; `undefined`: it has, or has not looked yet. */
+/**
+ * Returns Fargate's message about a pod that it has not scheduled; `undefined` if it has scheduled the pod, or has not
+ * tried yet.
+ */
 export function refusalOf(status: unknown): string | undefined {
   const conditions = fieldAt(status, 'conditions');
   const unscheduled: unknown = (Array.isArray(conditions) ? conditions : []).find(
@@ -29,8 +38,7 @@ export function refusalOf(status: unknown): string | undefined {
 }
 
 /**
- * By the minor version, because EKS upgrades the patches of a control plane by itself. A version that is not known is not
- * older.
+ * Compares minor versions, because EKS installs patch versions on its own. An unknown version does not count as older.
  */
 export const isOlder = (version: string | undefined, than: string | undefined): boolean =>
   minorOf(version) < minorOf(than);

@@ -14,12 +14,12 @@ export interface KeikoNames {
   readonly role: RoleName | undefined;
 }
 
-/** As `generateUniqueName` in keiko's controllers/provisioners/eksfargate/eksfargate.go. */
+/** Returns the same names as `generateUniqueName` in keiko's controllers/provisioners/eksfargate/eksfargate.go. */
 export function keikoNames(
   cluster: EksClusterName,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): KeikoNames {
-  // The hash of a long name of a user takes long, and a name with it is too long for EKS anyway.
+  // Hashing a user's long name takes long, and the resulting name would be too long for EKS anyway.
   if (cluster.length > MAX_EKS_NAME) return { profile: undefined, role: undefined };
   const profile = `fargate-${cluster}-${fnv1a64(`${cluster}-${namespace}-${name}`)}`;
   const role = `${profile}-role`;

@@ -6,7 +6,7 @@ export const MAX_EKS_NAME = 100;
 /** IAM's limit for role names. */
 const MAX_ROLE_NAME_BYTES = 64;
 
-/** In characters; `hash.Base36TruncatedHash(name, 32 - len("capa_"))` in CAPA. */
+/** The length of a hash in characters; `hash.Base36TruncatedHash(name, 32 - len("capa_"))` in CAPA. */
 const HASH_BYTES = 27;
 const HASH_PREFIX = 'capa_';
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
@@ -15,8 +15,8 @@ const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
 export const CAPA_SHARED_ROLE = 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io';
 
 /**
- * Identical to `GenerateEKSName` of CAPA (pkg/eks/eks.go), so that this controller finds CAPA's profiles and roles: a
- * name of exactly `maxBytes` is hashed too, and dots in the namespace are kept.
+ * Returns the same name as CAPA's `GenerateEKSName` (pkg/eks/eks.go), so that this controller finds CAPA's profiles and
+ * roles: a name of exactly `maxBytes` is hashed too, and dots in the namespace are kept.
  */
 export function generateName(resourceName: string, namespace: string, maxBytes: number): string {
   const plain = `${namespace}_${resourceName.replaceAll('.', '_')}`;
@@ -28,35 +28,35 @@ export function generateName(resourceName: string, namespace: string, maxBytes: 
   return HASH_PREFIX + Array.from(digest, (byte) => BASE36.charAt(byte % BASE36.length)).join('');
 }
 
-/** The default of `spec.profileName`. */
+/** Returns the default of `spec.profileName`. */
 export function profileNameFor(object: { readonly name: string; readonly namespace: string }): ProfileName {
   return ProfileName.of(generateName(object.name, object.namespace, MAX_EKS_NAME));
 }
 
-/** The length of the beginning of a replacement's name: four digits and a hyphen. */
+/** The length of the prefix of a replacement's name: four digits and a hyphen. */
 const DIGITS_LENGTH = 5;
 const MAX_DIGITS = 9_999;
 
 /**
- * The name of a profile that replaces another profile of its object. EKS gives a pod that two profiles match to the first
- * name, so the digits let new pods start on the replacement. A long base is cut, so that the name keeps EKS's limit.
+ * Returns the name of a profile that replaces another profile of its object. If two profiles match a pod, EKS chooses
+ * the name that sorts first, so the digits let new pods start on the replacement. A long base is cut to EKS's limit.
  */
 export const replacementName = (base: ProfileName, digits: number): ProfileName =>
   ProfileName.of(`${String(digits).padStart(DIGITS_LENGTH - 1, '0')}-${stemOf(base)}`);
 
-/** The digits of a replacement's name; `undefined` if the name is not four digits and this base. */
+/** Returns the digits of a replacement's name; `undefined` if the name is not four digits and this base. */
 export function replacementDigits(name: string, base: ProfileName): number | undefined {
   const digits = /^(?<digits>\d{4})-/.exec(name)?.groups?.['digits'];
   return digits !== undefined && name.slice(DIGITS_LENGTH) === stemOf(base) ? Number(digits) : undefined;
 }
 
-/** The base name itself, or that of a replacement. */
+/** Reports whether `name` is the base name itself, or the name of a replacement. */
 export const isNamedAfter = (name: string, base: ProfileName): boolean =>
   name === base || replacementDigits(name, base) !== undefined;
 
 /**
- * The name for a new replacement, which comes before those of `existing`. After 0000 there is none that comes first, and
- * the highest free one is taken.
+ * Returns the name for a new replacement, which sorts before the names of `existing`. After 0000 no name can sort
+ * first, so the highest free one is taken.
  */
 export function nextReplacementName(
   base: ProfileName,
@@ -78,14 +78,18 @@ export function nextReplacementName(
 
 const stemOf = (base: ProfileName): string => [...base].slice(0, MAX_EKS_NAME - DIGITS_LENGTH).join('');
 
-/** The default of `spec.roleName`. `cluster` is the Cluster, or the EKS cluster if Cluster API does not manage it. */
+/**
+ * Returns the default of `spec.roleName`. `cluster` is the Cluster, or the EKS cluster if Cluster API does not manage
+ * it.
+ */
 export function roleNameFor(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
   return generateRoleName(cluster, profile);
 }
 
 /**
- * The names that CAPA may have given to the role of a profile, from the name of the Cluster, and before v2.7.0 from
- * that of the EKS cluster. If Cluster API does not manage the EKS cluster: only the name that this controller computes.
+ * Returns the names that CAPA may have given to a profile's role. CAPA computes them from the name of the Cluster, and
+ * before v2.7.0 from the name of the EKS cluster. If Cluster API does not manage the EKS cluster, returns only the name
+ * that this controller computes.
  */
 export function roleNamesOfCapa({
   clusterName,
@@ -100,12 +104,12 @@ export function roleNamesOfCapa({
   return [...new Set(clusters.map((cluster) => generateRoleName(cluster, profileName)))];
 }
 
-/** The default of the control plane's `spec.eksClusterName`. */
+/** Returns the default of the control plane's `spec.eksClusterName`. */
 export function defaultEksClusterName(controlPlaneName: string, namespace: string): EksClusterName {
   return EksClusterName.of(generateName(controlPlaneName, namespace, MAX_EKS_NAME));
 }
 
-/** EKS's error message for an invalid name. */
+/** Returns EKS's error message if the name is invalid. */
 export function findProfileNameProblem(name: string): string | undefined {
   if (name.startsWith('eks-')) return "The fargate profile name starts with the reserved prefix: 'eks-'.";
   if (!/^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u.test(name)) {
@@ -119,14 +123,14 @@ export function findProfileNameProblem(name: string): string | undefined {
     : undefined;
 }
 
-/** An error message for an invalid name. */
+/** Returns an error message if the name is invalid. */
 export function findRoleNameProblem(name: string): string | undefined {
   return /^[\w+=,.@-]{1,64}$/.test(name)
     ? undefined
     : `"${name}" is not a valid IAM role name: use up to ${MAX_ROLE_NAME_BYTES} letters, digits and _ + = , . @ -`;
 }
 
-/** IAM compares role names without regard to case. */
+/** Compares role names without regard to case, as IAM does. */
 export const isSameRoleName = (a: string | undefined, b: string | undefined): boolean =>
   a?.toLowerCase() === b?.toLowerCase();
 

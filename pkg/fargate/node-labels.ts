@@ -1,6 +1,8 @@
 import { fieldAt, isRecord, listAt, textAt } from 'controller-runtime/json';
 
-/** An expression of a required node affinity. A `nodeSelector` is a list of them with `In` and one value. */
+/**
+ * An expression of a required node affinity. A `nodeSelector` is a list of such expressions with `In` and one value.
+ */
 export interface LabelRequirement {
   readonly key: string;
   readonly operator: string;
@@ -10,8 +12,8 @@ export interface LabelRequirement {
 const HOSTNAME = 'kubernetes.io/hostname';
 
 /**
- * The labels of each node of Fargate, and nothing more: users cannot add labels (aws/containers-roadmap#1476, #1976).
- * There is no instance type. `undefined`: the label is there, and differs from node to node.
+ * All labels of a Fargate node: users cannot add labels (aws/containers-roadmap#1476, #1976), and there is no label for
+ * the instance type. `undefined`: the label exists, and its value differs from node to node.
  */
 const NODE_LABELS: ReadonlyMap<string, string | undefined> = new Map([
   ['beta.kubernetes.io/arch', 'amd64'],
@@ -26,7 +28,7 @@ const NODE_LABELS: ReadonlyMap<string, string | undefined> = new Map([
   ['topology.kubernetes.io/zone', undefined],
 ]);
 
-/** Says why no node of Fargate in the region meets the requirement; `undefined` if one can meet it. */
+/** Returns why no Fargate node in the region meets the requirement; `undefined` if one can meet it. */
 export function findNodeProblem({ key, operator, values }: LabelRequirement, region: string): string | undefined {
   const isThere = NODE_LABELS.has(key);
   if (operator === 'Exists') return isThere ? undefined : `nodes of Fargate have no label ${key}`;
@@ -44,16 +46,16 @@ function findValueProblem(key: string, values: readonly string[], region: string
   if (key === HOSTNAME) return 'each pod gets a new node of Fargate, whose name nobody knows before';
   const known = NODE_LABELS.get(key);
   if (known !== undefined) return values.includes(known) ? undefined : `nodes of Fargate have ${key}=${known}`;
-  // Fargate is in no Local Zone, whose name is longer than that of a zone such as eu-west-1a.
+  // Fargate does not run in Local Zones, whose names are longer than that of a zone such as eu-west-1a.
   const isZone = (value: string): boolean => value.startsWith(region) && value.length === region.length + 1;
   const isHere = key.endsWith('/region') ? values.includes(region) : values.some(isZone);
   return isHere ? undefined : `nodes of Fargate are in region ${region}`;
 }
 
-/** EKS chooses the profile by namespace and labels of the pod, whatever nodes the pod asks for. */
+/** EKS chooses the profile by the pod's namespace and labels, whatever nodes the pod requires. */
 const STAYS = 'the pod stays Pending, because this field does not keep it off Fargate';
 
-/** The fields of a pod's spec that no node of Fargate in the region meets. */
+/** Yields the fields of a pod's spec that no Fargate node in the region meets. */
 export function* findNodeProblems(
   spec: unknown,
   region: string,
@@ -73,7 +75,7 @@ export function* findNodeProblems(
 }
 
 function findTermProblem(term: unknown, region: string): string | undefined {
-  // The only field of a node that a term can name is its name, which is also the value of this label.
+  // The only node field that a term can match is the name, which is also the value of this label.
   const fields = listAt(term, 'matchFields').map((each) => ({ ...toRequirement(each), key: HOSTNAME }));
   const requirements = [...listAt(term, 'matchExpressions').map(toRequirement), ...fields];
   if (requirements.length === 0) return 'a term without expressions matches no node';

@@ -3,23 +3,24 @@ import { matchesWildcard } from './wildcard.ts';
 import type { AwsLocation } from './arns.ts';
 
 /**
- * What the operator allows. In a pattern, `*` stands for any number of characters and `?` for one, as in IAM policies.
+ * The limits that the operator sets. In a pattern, `*` stands for any number of characters and `?` for one, as in IAM
+ * policies.
  */
 export interface OperatorLimits {
   /**
    * The ARN of the permissions boundary that each role created by this controller must have. `*` in place of partition
-   * or account stands for that of the EKS cluster. `undefined`: the spec may name any or none.
+   * or account stands for that of the EKS cluster. `undefined`: the spec can set any boundary or none.
    */
   readonly permissionsBoundary?: string;
-  /** Patterns for the ARNs of the roles that an AWSFargateProfile may name; `undefined`: all roles. */
+  /** Patterns for the role ARNs that an AWSFargateProfile can use; `undefined`: all roles. */
   readonly roleArns?: readonly string[];
-  /** Patterns for the ARNs of the policies that an AWSFargateProfile may name; `undefined`: all policies. */
+  /** Patterns for the policy ARNs that an AWSFargateProfile can use; `undefined`: all policies. */
   readonly policyArns?: readonly string[];
-  /** The EKS clusters that spec.eksCluster of an AWSFargateProfile may name; `undefined`: no EKS cluster. */
+  /** The EKS clusters that an AWSFargateProfile can use in spec.eksCluster; `undefined`: none are allowed. */
   readonly eksClusters?: readonly AllowedEksClusters[];
 }
 
-/** For AWSFargateProfiles of the namespaces that match `namespace`. */
+/** The EKS clusters that are allowed for AWSFargateProfiles in the namespaces that match `namespace`. */
 export interface AllowedEksClusters {
   /** The wildcard pattern for the namespaces of the AWSFargateProfiles. */
   readonly namespace: string;
@@ -46,8 +47,8 @@ export const findPolicyExcess = ({ policyArns }: OperatorLimits, field: string, 
   findExcess(policyArns, field, arn);
 
 /**
- * `account` is the one in which the controller looks for the EKS cluster. While it is `undefined`, only region and name
- * are compared.
+ * Reports an EKS cluster that is not allowed. `account` is where the controller looks for the EKS cluster. While it is
+ * `undefined`, only region and name are compared.
  */
 export function findEksClusterExcess(
   { eksClusters = [] }: OperatorLimits,
@@ -71,7 +72,7 @@ function findExcess(allowed: readonly string[] | undefined, field: string, value
     : [{ field, value, allowed }];
 }
 
-/** With the partition and account of the EKS cluster in place of `*`. */
+/** Returns the required permissions boundary, with the partition and account of the EKS cluster in place of `*`. */
 export function requiredBoundary(
   { permissionsBoundary }: OperatorLimits,
   { partition, account }: Pick<AwsLocation, 'partition' | 'account'>,

@@ -9,7 +9,9 @@ const selector = (namespace: string, labels: Readonly<Record<string, string>> = 
   labels,
 });
 
-/** No pattern of these tests has the letter z, as EKS has more letters than a pattern. */
+/**
+ * The patterns of these tests never contain the letter z, because a real text can contain letters that a pattern lacks.
+ */
 const texts = (longest: number): readonly string[] =>
   longest === 0 ? [''] : ['', ...texts(longest - 1).flatMap((rest) => ['a', 'z'].map((letter) => letter + rest))];
 const TEXTS = texts(4);
@@ -21,7 +23,7 @@ const aSelector = fc.record({
   labels: fc.dictionary(fc.constantFrom('k', 'l', '*', '?'), pattern('a*?'), { maxKeys: 2 }),
 });
 
-/** Whether a pod with the labels of `pod` matches the labels of the selector. */
+/** Reports whether a pod with the labels of `pod` matches the labels of the selector. */
 const hasLabels = (pod: ReadonlyMap<string, string>, { labels }: FargateSelector): boolean =>
   Object.entries(labels).every(([key, value]) =>
     [...pod].some(([podKey, podValue]) => matchesWildcard(key, podKey) && matchesWildcard(value, podValue)),

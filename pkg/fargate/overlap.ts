@@ -1,15 +1,15 @@
 import type { FargateSelector } from '../cloud/index.ts';
 import { doesWildcardCover, doWildcardsMeet } from './wildcard.ts';
 
-// EKS gives a pod that matches several Fargate profiles to the alphanumerically first name.
+// If several Fargate profiles match a pod, EKS chooses the one whose name sorts first.
 
-/** The selectors of a Fargate profile, and the name by which EKS chooses. */
+/** A Fargate profile: its selectors, and the name by which EKS chooses. */
 export interface Competitor {
   readonly name: string;
   readonly selectors: readonly FargateSelector[];
 }
 
-/** Two selectors of two profiles that one pod can match. */
+/** Two selectors, from two profiles, that the same pod can match. */
 export interface Overlap {
   readonly mine: FargateSelector;
   readonly theirs: FargateSelector;
@@ -21,17 +21,20 @@ export function findOverlap(me: Competitor, other: Competitor): Overlap | undefi
   return undefined;
 }
 
-/** Whether EKS prefers the profile `one`. Names are compared by bytes. */
+/** Reports whether EKS prefers the profile `one`. Names are compared by bytes. */
 export const isPreferred = (one: string, other: string): boolean =>
   Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 
-/** The selectors of `me` of which every pod certainly matches `other`, if EKS prefers `other`. */
+/** Returns the selectors of `me` whose pods certainly all match `other`, if EKS prefers `other`. */
 export const findTaken = (me: Competitor, other: Competitor): readonly FargateSelector[] =>
   isPreferred(other.name, me.name)
     ? me.selectors.filter((mine) => other.selectors.some((theirs) => doesSelectorCover(theirs, mine)))
     : [];
 
-/** Whether a pod can match both selectors. A label key with wildcards excludes nothing: a pod can have one label more. */
+/**
+ * Reports whether a pod can match both selectors. A label key with wildcards does not exclude any pod, because a pod
+ * can have a further label.
+ */
 export function doSelectorsMeet(one: FargateSelector, other: FargateSelector): boolean {
   if (!doWildcardsMeet(one.namespace, other.namespace)) return false;
   return Object.entries(one.labels).every(([key, value]) => {
@@ -41,8 +44,9 @@ export function doSelectorsMeet(one: FargateSelector, other: FargateSelector): b
 }
 
 /**
- * Whether every pod that matches `special` certainly matches `general` too. A label of `general` counts only under the
- * same key: a search for keys that match its wildcards would take the product of the numbers of labels.
+ * Reports whether every pod that matches `special` certainly matches `general` too. Labels are compared only if their
+ * keys are identical: matching keys by their wildcards would take time proportional to the product of the numbers of
+ * labels.
  */
 export function doesSelectorCover(general: FargateSelector, special: FargateSelector): boolean {
   if (!doesWildcardCover(general.namespace, special.namespace)) return false;

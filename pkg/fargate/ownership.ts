@@ -14,7 +14,10 @@ import {
   tagValue,
 } from './tags/tag-keys.ts';
 
-/** What CAPA may have created for one AWSFargateProfile. Names tell, because CAPA's tags do not name the object. */
+/**
+ * The resources that CAPA may have created for one AWSFargateProfile. They are recognized by name, because CAPA's tags
+ * do not contain the object.
+ */
 export interface AdoptableNames {
   readonly profile: ProfileName;
   readonly roles: readonly RoleName[];
@@ -27,15 +30,16 @@ export type Ownership =
    */
   | { readonly kind: 'ours'; readonly stamped: boolean }
   /**
-   * Must neither be changed nor deleted. `whose` completes the sentence "it belongs to …". `claimed`: a tag names an
-   * owner, or it is the role that CAPA shares; otherwise `spec.adoptionPolicy: Always` lets the controller adopt a
-   * Fargate profile.
+   * The resource must not be changed or deleted. `whose` completes the sentence "it belongs to …". `claimed`: a tag
+   * identifies an owner, or the resource is the role that CAPA shares; otherwise `spec.adoptionPolicy: Always` lets the
+   * controller adopt a Fargate profile.
    */
   | { readonly kind: 'foreign'; readonly whose: string; readonly claimed: boolean };
 
 /**
- * A profile with an owner tag is ours if the tag names the AWSFargateProfile. One without is ours if CAPA created it
- * for the AWSFargateProfile: it has CAPA's cluster tag and the name `adoptable.profile`.
+ * Decides who owns a profile. A profile with an owner tag is ours if the tag contains the AWSFargateProfile. A profile
+ * without one is ours if CAPA created it for the AWSFargateProfile: it then has CAPA's cluster tag and the name
+ * `adoptable.profile`.
  */
 export function profileOwnership(
   found: { readonly name: ProfileName; readonly tags: Tags },
@@ -58,11 +62,11 @@ export function profileOwnership(
 }
 
 /**
- * This controller tags its roles with EKS cluster and namespace. A role with both tags is ours if both match: the
- * control plane of another namespace may name the same EKS cluster.
+ * This controller tags its roles with EKS cluster and namespace. A role with both tags is ours if both match: a control
+ * plane in a different namespace may use the same EKS cluster.
  *
- * A role that lacks one of them is ours if no such tag names another owner, and if CAPA created it for the
- * AWSFargateProfile: it has CAPA's cluster tag and one of the names `adoptable.roles`.
+ * A role that lacks one of these tags is ours if the other tag does not contain a different owner, and if CAPA created
+ * it for the AWSFargateProfile: it then has CAPA's cluster tag and one of the names `adoptable.roles`.
  */
 export function roleOwnership(
   found: { readonly name: RoleName; readonly tags: Tags },
@@ -113,21 +117,21 @@ const tagsOfRole = ({ eksClusterArn, namespace }: RoleOwner): readonly Ownership
   { key: NAMESPACE_TAG, value: namespace },
 ];
 
-/** An ownership tag of the profile names another object. */
+/** Reports whether an ownership tag of the profile contains a different object. */
 export const isTaggedByOthers = (tags: Tags, object: { readonly namespace: string; readonly name: string }): boolean =>
   namesAnother(tags, tagsOfProfile(object), keepCase);
 
-/** As {@link isTaggedByOthers}, for a role. */
+/** Does the same as {@link isTaggedByOthers} for a role. */
 export const isRoleTaggedByOthers = (tags: Tags, owner: RoleOwner): boolean =>
   namesAnother(tags, tagsOfRole(owner), foldCase);
 
-/** None if an ownership tag of the profile names another owner. */
+/** Returns the missing ownership tags; none if an ownership tag of the profile contains a different owner. */
 export const missingProfileTags = (
   tags: Tags,
   object: { readonly namespace: string; readonly name: string },
 ): readonly OwnershipTag[] => missingTags(tags, tagsOfProfile(object), keepCase);
 
-/** None if an ownership tag of the role names another owner. */
+/** Returns the missing ownership tags; none if an ownership tag of the role contains a different owner. */
 export const missingRoleTags = (tags: Tags, owner: RoleOwner): readonly OwnershipTag[] =>
   missingTags(tags, tagsOfRole(owner), foldCase);
 
@@ -139,7 +143,10 @@ function missingTags(found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold
 const namesAnother = (found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold): boolean =>
   wanted.some(({ key, value }) => (tagValue(found, key, fold) ?? value) !== value);
 
-/** The one role that CAPA shares among profiles is never ours. IAM compares role names without regard to case. */
+/**
+ * Reports whether a role is the one that CAPA shares among profiles, which is never ours. IAM compares role names
+ * without regard to case.
+ */
 export const isSharedByCapa = (name: RoleName): boolean => name.toLowerCase() === CAPA_SHARED_ROLE;
 
 function hasClusterTag(tags: Tags, cluster: ClusterName | undefined, fold: KeyFold): boolean {

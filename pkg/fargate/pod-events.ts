@@ -1,5 +1,5 @@
 /**
- * The code of "Fargate On-Demand vCPU resource count", a quota of an account in a region, in the service `fargate`:
+ * The code of the quota "Fargate On-Demand vCPU resource count" of the service `fargate`, per account and region:
  * https://docs.aws.amazon.com/general/latest/gr/ecs-service.html
  */
 export const VCPU_QUOTA = 'L-3032A538';
@@ -10,7 +10,7 @@ const RECREATE =
 const ROUTE = 'a NAT gateway, or VPC endpoints for ecr.api, ecr.dkr, s3, sts, ec2, eks and logs';
 const OTHER_SUBNETS = 'Create a profile with subnets in other zones (spec.subnetIDs of an AWSFargateProfile).';
 
-/** The first that fits. Most texts are those that users of EKS have reported, in the thread that is named. */
+/** The first match is used. Most texts come from reports by EKS users, in the thread above each entry. */
 const FIXES: readonly (readonly [said: RegExp, fix: string])[] = [
   // aws/containers-roadmap#2034
   [
@@ -68,5 +68,5 @@ const FIXES: readonly (readonly [said: RegExp, fix: string])[] = [
   ],
 ];
 
-/** What helps against the text of an event or condition of a pod on Fargate, as far as the text is known. */
+/** Returns the fix for the text of an event or condition of a pod on Fargate, if the text is known. */
 export const findFix = (said: string): string | undefined => FIXES.find(([text]) => text.test(said))?.[1];

@@ -2,7 +2,7 @@ import { fieldAt, isRecord, listAt, textAt } from 'controller-runtime/json';
 import { findNodeProblems } from './node-labels.ts';
 import { LARGEST_SIZE, parseQuantity, sizeOfSpec, totalRequest } from './pod-size.ts';
 
-/** A field of a pod's spec that Fargate does not run, may not run, or ignores. */
+/** A field of a pod's spec that Fargate refuses, may refuse, or ignores. */
 export interface FieldProblem {
   /** Such as `.containers[0].securityContext.privileged`. */
   readonly path: string;
@@ -13,12 +13,12 @@ export interface FieldProblem {
 
 const NO_EBS = 'EBS volumes cannot be mounted; use EFS';
 
-/** Of the kind of a volume, or of the driver of a claimed one. */
+/** Returns the message about a kind of volume, or the driver of a claimed volume. */
 const notMounted = (kind: string): string => `Fargate does not mount volumes of the kind ${kind}; use EFS`;
 
 const isTrue = (value: unknown): boolean => value === true;
 
-/** The capabilities of each container. `add` may name them, as CoreDNS does with NET_BIND_SERVICE. */
+/** The capabilities that every container has. `add` can contain them, as CoreDNS does with NET_BIND_SERVICE. */
 const CAPABILITIES: readonly unknown[] = [
   'AUDIT_WRITE',
   'CHOWN',
@@ -36,7 +36,10 @@ const CAPABILITIES: readonly unknown[] = [
   'SYS_CHROOT',
 ];
 
-/** Charts write CAP_CHOWN, although Kubernetes calls the capability CHOWN: frappe/helm#182. */
+/**
+ * Returns a hint about the prefix CAP_: charts write CAP_CHOWN, although Kubernetes calls the capability CHOWN
+ * (frappe/helm#182).
+ */
 function hintFor(capability: string): string {
   const name = capability.replace(/^CAP_/, '');
   return CAPABILITIES.includes(name) ? `; remove it, because each container has ${name}` : '';
@@ -49,11 +52,11 @@ type Rule = readonly [
 ];
 
 /**
- * By the path in the pod's spec, the values that Fargate does not run. Sources: the considerations of
+ * The values that Fargate refuses, by path in the pod's spec. Sources: the considerations of
  * https://docs.aws.amazon.com/eks/latest/userguide/fargate.html, and the events of fargate-scheduler in
  * aws/containers-roadmap#1517 (network and ports of the host), frappe/helm#182 and aws/aws-app-mesh-roadmap#158
- * (capabilities), pachyderm/pachyderm#4522 and cert-manager/csi-driver#267 (volumes). The kinds of volumes that are mounted
- * are listed; of claimed volumes, Fargate mounts those of EFS.
+ * (capabilities), pachyderm/pachyderm#4522 and cert-manager/csi-driver#267 (volumes). The list contains the kinds of
+ * volumes that Fargate does mount; of claimed volumes, it mounts only EFS.
  */
 const REFUSED: readonly Rule[] = [
   [/^\.host(?:Network|PID|IPC)$/, isTrue, 'the namespaces of the host cannot be used'],
@@ -89,8 +92,8 @@ const REFUSED: readonly Rule[] = [
 ];
 
 /**
- * What fargate-scheduler has refused (kubernetes/ingress-nginx#4888), and may not refuse any more: the considerations
- * do not have it.
+ * The values that fargate-scheduler has refused (kubernetes/ingress-nginx#4888), but may accept by now: AWS's
+ * considerations do not mention them.
  */
 const RISKY: readonly Rule[] = [
   [
@@ -101,8 +104,8 @@ const RISKY: readonly Rule[] = [
 ];
 
 /**
- * What Fargate ignores, or needs for itself. Sources: external-secrets/external-secrets#1981 and
- * aws/containers-roadmap#824, #2274.
+ * The values that Fargate ignores, or that conflict with its own use. Sources: external-secrets/external-secrets#1981
+ * and aws/containers-roadmap#824, #2274.
  */
 const IGNORED: readonly Rule[] = [
   [
@@ -133,13 +136,13 @@ const RULES = [
   ...IGNORED.map((rule) => ({ rule, severity: 'ignored' as const })),
 ];
 
-/** `spec` is that of a pod. */
+/** Returns the problems of a pod's spec. */
 export function findFieldProblems(spec: unknown, region: string): readonly FieldProblem[] {
   const others = [...findNodeProblems(spec, region), ...findSizeProblems(spec)];
   return [...applyRules(spec), ...others.map((each) => ({ ...each, severity: 'refused' as const }))];
 }
 
-/** 175 GiB in thousandths of a byte; from the page of the sizes. */
+/** 175 GiB in thousandths of a byte. Source: AWS's page about pod sizes, see pod-size.ts. */
 const MAX_STORAGE = 175 * 1024 ** 3 * 1000;
 
 function* findSizeProblems(spec: unknown): Generator<Omit<FieldProblem, 'severity'>> {
@@ -162,7 +165,7 @@ function applyRules(spec: unknown): readonly FieldProblem[] {
   return problems;
 }
 
-/** Each value with its path, such as `.containers[0].image`. */
+/** Calls `visit` for each value, with its path, such as `.containers[0].image`. */
 function visitFields(value: unknown, path: string, visit: (path: string, value: unknown) => void): void {
   visit(path, value);
   if (Array.isArray(value)) for (const [index, item] of value.entries()) visitFields(item, `${path}[${index}]`, visit);
@@ -171,12 +174,12 @@ function visitFields(value: unknown, path: string, visit: (path: string, value: 
 }
 
 const EFS = 'efs.csi.aws.com';
-/** Of the EBS CSI driver, of EKS Auto Mode, and of Kubernetes before CSI. */
+/** The names of the EBS CSI driver, of EKS Auto Mode's driver, and of the in-tree provisioner. */
 const EBS = ['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com', 'kubernetes.io/aws-ebs'];
-/** For volumes that an administrator creates. */
+/** The provisioner of StorageClasses for volumes that an administrator creates. */
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
-/** Of a CSI driver, or of the provisioner of a StorageClass: why Fargate does not mount its volumes. */
+/** Returns why Fargate does not mount the volumes of a CSI driver or of a StorageClass's provisioner. */
 export const findDriverProblem = (driver: string): string | undefined => {
   if (driver === EFS || driver === NO_PROVISIONER) return undefined;
   return EBS.includes(driver) ? NO_EBS : notMounted(driver);
@@ -184,7 +187,7 @@ export const findDriverProblem = (driver: string): string | undefined => {
 
 const VOLUME_KINDS = ['awsElasticBlockStore', 'hostPath', 'local', 'nfs'];
 
-/** Of a PersistentVolume. */
+/** Returns why Fargate does not mount a PersistentVolume. */
 export function findVolumeProblem(volume: unknown): string | undefined {
   const spec = fieldAt(volume, 'spec');
   const driver = textAt(fieldAt(spec, 'csi'), 'driver');

@@ -9,7 +9,7 @@ const container = (cpu?: unknown, memory?: unknown, more: object = {}): unknown 
 const billedSize = (containers: readonly unknown[], initContainers: readonly unknown[], resources: object = {}) =>
   sizeOfSpec({ containers, initContainers, resources });
 
-/** The memory that a pod may request for so many GB: 256 MiB of them are for Kubernetes. */
+/** Returns the memory that a pod can request of this many GB: 256 MiB of it are for Kubernetes. */
 const mib = (gigabytes: number): number => gigabytes * 1024 - 256;
 
 /** The table of https://docs.aws.amazon.com/eks/latest/userguide/fargate-pod-configuration.html, written out. */

@@ -8,7 +8,10 @@ export interface Size {
 const range = (from: number, to: number, step = 1): readonly number[] =>
   Array.from({ length: (to - from) / step + 1 }, (_, index) => from + index * step);
 
-/** By vCPU, the GB of memory. https://docs.aws.amazon.com/eks/latest/userguide/fargate-pod-configuration.html */
+/**
+ * The possible memory sizes in GB for each number of vCPUs.
+ * https://docs.aws.amazon.com/eks/latest/userguide/fargate-pod-configuration.html
+ */
 const SIZES: readonly (readonly [vCPU: number, memoryGB: readonly number[]])[] = [
   [0.25, [0.5, 1, 2]],
   [0.5, range(1, 4)],
@@ -26,14 +29,14 @@ export const LARGEST_SIZE = '16 vCPU with 120 GB';
  * https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
  */
 const GB = 1024 ** 3 * 1000;
-/** 256 MiB, which Fargate adds for kubelet, kube-proxy and containerd; from the page of the sizes. */
+/** 256 MiB, which Fargate adds for kubelet, kube-proxy and containerd. Source: AWS's page about pod sizes. */
 const KUBERNETES_MEMORY = GB / 4;
 
 /**
- * The smallest size that holds a pod: of CPU and memory each the larger of the sum over the containers that run together
- * and the largest init container. An init container with `restartPolicy: Always` is a sidecar, which runs together with
- * the containers, and with the init containers after it. Resources of the pod itself count instead of those of its
- * containers. `undefined` if no size is large enough.
+ * Returns the smallest size that fits a pod; `undefined` if no size is large enough. For CPU and memory each, the pod
+ * needs the larger of two values: the sum over the containers that run together, and the largest init container. An
+ * init container with `restartPolicy: Always` is a sidecar, which runs together with the containers, and with the init
+ * containers after it. Resources of the pod itself replace those of its containers.
  */
 export function sizeOfSpec(spec: unknown): Size | undefined {
   const cpu = requestOf(spec, 'cpu');
@@ -45,17 +48,17 @@ export function sizeOfSpec(spec: unknown): Size | undefined {
   return undefined;
 }
 
-/** What a pod requests, without the memory that Fargate adds. */
+/** Returns a pod's requests, without the memory that Fargate adds. */
 export const requestedSize = (spec: unknown): Size => {
   return { vCPU: requestOf(spec, 'cpu') / 1000, memoryGB: requestOf(spec, 'memory') / GB };
 };
 
-/** In thousandths. */
+/** Returns the request of a pod in thousandths. */
 function requestOf(spec: unknown, resource: string): number {
   const ofPod = fieldAt(spec, 'resources');
   const own = fieldAt(fieldAt(ofPod, 'requests'), resource);
   const inAll = requestOfAll(listAt(spec, 'containers'), listAt(spec, 'initContainers'), resource);
-  // As the API server does, takes the limit of the pod if nothing at all is requested.
+  // Uses the pod's limit if nothing is requested at all, as the API server does.
   const limit = inAll === 0 ? fieldAt(fieldAt(ofPod, 'limits'), resource) : undefined;
   return parseQuantity(own ?? limit) ?? inAll;
 }
@@ -70,13 +73,13 @@ function requestOfAll(containers: readonly unknown[], initContainers: readonly u
   return Math.max(largest, sidecars + totalRequest(containers, resource));
 }
 
-/** The size that Fargate has given to a pod and bills: that of its annotation CapacityProvisioned. */
+/** Returns the size that Fargate has provisioned for a pod and bills, from the annotation CapacityProvisioned. */
 export function provisionedSize(annotation: string | undefined): Size | undefined {
   const [, vCPU, memoryGB] = /^(\d{1,3}(?:\.\d{1,3})?)vCPU (\d{1,3}(?:\.\d{1,3})?)GB$/.exec(annotation ?? '') ?? [];
   return vCPU === undefined ? undefined : { vCPU: Number(vCPU), memoryGB: Number(memoryGB) };
 }
 
-/** In thousandths. As the API server does, takes the limit for a request that is absent. */
+/** Returns the sum of the requests in thousandths. Replaces an absent request by the limit, as the API server does. */
 export const totalRequest = (containers: readonly unknown[], resource: string): number =>
   containers.reduce<number>((sum, container) => {
     const resources = fieldAt(container, 'resources');
@@ -88,12 +91,12 @@ const QUANTITY = /^\+?((?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?)([a-zA-Z]*)$
 const DECIMAL = { n: 1e-9, u: 1e-6, m: 1e-3, '': 1, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15, E: 1e18 };
 const BINARY = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50, Ei: 2 ** 60 };
 const FACTORS = new Map(Object.entries({ ...DECIMAL, ...BINARY }));
-/** Far below a thousandth, and above the errors of floating-point numbers such as 0.1. */
+/** Far below a thousandth, but above the rounding errors of floating-point numbers such as 0.1. */
 const ROUNDING = 1e-9;
 
 /**
- * Parses a quantity of Kubernetes such as `250m`, `1.5Gi` or `1e3` into thousandths, rounded up; `undefined` if it is
- * none. (`quantityToScalar` of client-node throws an error for `1.5Gi`.)
+ * Parses a Kubernetes quantity such as `250m`, `1.5Gi` or `1e3` into thousandths, rounded up. Returns `undefined` if
+ * the value is not a quantity. (client-node's `quantityToScalar` throws an error for `1.5Gi`.)
  */
 export function parseQuantity(value: unknown): number | undefined {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';

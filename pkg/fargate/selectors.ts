@@ -8,8 +8,8 @@ export function toSelectors(selectors: readonly Selector[]): readonly FargateSel
 }
 
 /**
- * The first field that cannot be a namespace or a label key, and which values can. Another provider's CRD may admit
- * such.
+ * Returns the first field that is not a valid namespace or label key, with the valid values. Another provider's CRD may
+ * accept such fields.
  */
 export function findSelectorProblem(selectors: readonly FargateSelector[]): string | undefined {
   for (const [index, { namespace, labels }] of selectors.entries()) {
@@ -26,7 +26,7 @@ export function areSelectorsEqual(a: readonly Selector[], b: readonly Selector[]
   return canonicalSelectors(a) === canonicalSelectors(b);
 }
 
-/** E.g. `namespace shop with app=web, tier=1; namespace batch`. */
+/** Returns a description such as `namespace shop with app=web, tier=1; namespace batch`. */
 export const describeSelectors = (selectors: readonly Selector[]): string =>
   toSelectors(selectors)
     .map(({ namespace, labels }) => {
@@ -47,7 +47,7 @@ interface PodToMatch {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The first part of the selector that the pod does not match. */
+/** Describes the first part of the selector that the pod does not match. */
 export function findMismatch(selector: FargateSelector, { namespace, labels }: PodToMatch) {
   if (!matchesWildcard(selector.namespace, namespace)) return `the namespace is ${namespace}`;
   for (const [key, value] of Object.entries(selector.labels)) {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { ControlPlaneSubnet } from '../../api/external/index.ts';
 import { areSubnetsEqual, privateSubnets } from './subnets.ts';
 
-/** The AWS IDs of the private subnets; by default a subnet is private and has no tags. */
+/** Returns the AWS IDs of the private subnets. By default, a subnet is private and has no tags. */
 const idsOf = (subnets: readonly Partial<ControlPlaneSubnet>[]) =>
   privateSubnets(subnets.map((subnet) => ({ id: '', isPublic: false, tags: {}, ...subnet })));
 

@@ -1,14 +1,14 @@
 import type { ControlPlaneSubnet } from '../../api/external/index.ts';
 
 const AWS_SUBNET_ID = /^subnet-/;
-/** Fargate does not run there. */
+/** The types of zones in which Fargate does not run. */
 const EDGE_ZONES: readonly string[] = ['local-zone', 'wavelength-zone'];
 const ASSOCIATION_TAG = 'sigs.k8s.io/cluster-api-provider-aws/association';
 const SECONDARY = 'secondary';
 
 /**
- * The AWS IDs of the control plane's subnets that EKS accepts for Fargate, in the same order and without duplicates:
- * the default of `spec.subnetIDs`.
+ * Returns the AWS IDs of the control plane's subnets that EKS accepts for Fargate, in the same order and without
+ * duplicates: the default of `spec.subnetIDs`.
  */
 export function privateSubnets(subnets: readonly ControlPlaneSubnet[]): readonly string[] {
   const ids = subnets.filter(canRunFargate).map(({ resourceID, id }) => resourceID ?? id);
@@ -26,7 +26,7 @@ function canRunFargate(subnet: ControlPlaneSubnet): boolean {
   return (
     !subnet.isPublic &&
     !EDGE_ZONES.includes(subnet.zoneType ?? '') &&
-    // Secondary subnets are not for nodes or Fargate pods: the VPC CNI takes the addresses of pods on nodes from them.
+    // Secondary subnets are not for nodes or Fargate pods: the VPC CNI uses them for the addresses of pods on nodes.
     subnet.tags[ASSOCIATION_TAG] !== SECONDARY
   );
 }

@@ -3,7 +3,7 @@ import type { EksClusterName, ProfileName } from '../../api/names.ts';
 import type { AwsLocation } from './arns.ts';
 import { type Statement, isConditionMet, isStatementFor, parseStatements } from './policy-document.ts';
 
-/** The same in every partition. */
+/** This principal is the same in every partition. */
 export const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
 const ASSUME_ROLE = 'sts:AssumeRole';
 
@@ -13,8 +13,8 @@ export interface TrustScope extends AwsLocation {
 }
 
 /**
- * Restricted to profiles of the EKS cluster, as AWS recommends against the "confused deputy" problem:
- * https://docs.aws.amazon.com/eks/latest/userguide/pod-execution-role.html
+ * Returns a trust policy that allows only profiles of the EKS cluster, as AWS recommends against the "confused deputy"
+ * problem: https://docs.aws.amazon.com/eks/latest/userguide/pod-execution-role.html
  */
 export function trustPolicy({ partition, region, account, cluster }: TrustScope): string {
   return JSON.stringify({
@@ -40,7 +40,8 @@ export type TrustCheck =
   | { readonly kind: 'untrusted'; readonly mistake: TrustMistake; readonly reason: string };
 
 /**
- * Without `profile`, an example profile is checked.
+ * Checks whether a trust policy lets the EKS cluster's Fargate profiles use the role. Without `profile`, an example
+ * profile is checked.
  *
  * A condition that the controller cannot evaluate, e.g. on the AWS organization or with a policy variable, counts as
  * met in an Allow and as not met in a Deny: IAM decides when EKS assumes the role.
@@ -76,7 +77,10 @@ export function checkTrust(document: string, expected: TrustScope & { readonly p
 /** The keys and values that IAM's conditions test when EKS assumes the role. The keys are in lower case. */
 type RequestContext = ReadonlyMap<string, string>;
 
-/** AWS does not document whether aws:SourceArn includes the ID at the end of a profile's ARN. */
+/**
+ * Returns several requests, because AWS does not document whether aws:SourceArn includes the ID at the end of a
+ * profile's ARN.
+ */
 function requestContextsFor(expected: TrustScope & { readonly profile?: ProfileName }): readonly RequestContext[] {
   const anyId = '00000000-0000-0000-0000-000000000000';
   return [sourceArn(expected), `${sourceArn(expected)}/${anyId}`].map(
@@ -94,7 +98,7 @@ function sourceArn({ partition, region, account, cluster, profile }: TrustScope 
   return `arn:${partition}:eks:${region}:${account}:fargateprofile/${cluster}/${profile ?? 'profile'}`;
 }
 
-/** Those that are met in none of the requests. */
+/** Describes the conditions that are not met in any of the requests. */
 function describeUnmetConditions(
   statement: Statement,
   requests: readonly RequestContext[],
@@ -107,7 +111,7 @@ function describeUnmetConditions(
 
 /**
  * Compares by meaning: a single value equals a list with one element; the order of lists, the case of actions,
- * condition operators and keys, `Sid`, the fields beside `Statement`, and ArnEquals or ArnLike do not matter.
+ * condition operators and keys, `Sid`, the fields next to `Statement`, and ArnEquals or ArnLike do not matter.
  */
 export function areTrustPoliciesEqual(a: string, b: string): boolean {
   if (a === b) {

@@ -19,7 +19,7 @@ describe('two wildcard patterns', () => {
     longest === 0
       ? ['']
       : ['', ...texts(longest - 1).flatMap((rest) => ['a', 'b', 'z'].map((letter) => letter + rest))];
-  // A shortest text that matches both is no longer than both patterns together.
+  // The shortest text that matches both patterns is at most as long as both patterns together.
   const all = texts(8);
   const aPattern = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), maxLength: 4 });
 

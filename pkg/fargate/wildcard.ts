@@ -1,7 +1,8 @@
 /**
- * `*` matches any number of characters, `?` exactly one. Users choose patterns, so the time must not grow faster than
- * the product of the two lengths: a mismatch continues after the latest `*` only, because an earlier one never gives a
- * match that the latest one misses. `isSame` compares two characters, none of which is a `*` of the pattern.
+ * Reports whether the pattern matches: `*` matches any number of characters, `?` exactly one. Users choose patterns, so
+ * the time must not grow faster than the product of the two lengths: after a mismatch, matching continues only from the
+ * latest `*`, because an earlier `*` never gives a match that the latest one misses. `isSame` compares two characters,
+ * neither of which is a `*` of the pattern.
  */
 export function matchesWildcard(
   pattern: string,
@@ -29,13 +30,13 @@ export function matchesWildcard(
   return at === pattern.length;
 }
 
-/** Whether some text matches both patterns. */
+/** Reports whether some text matches both patterns. */
 export function doWildcardsMeet(one: string, other: string): boolean {
   const [first, last] = [one.indexOf('*'), one.lastIndexOf('*')];
   const [otherFirst, otherLast] = [other.indexOf('*'), other.lastIndexOf('*')];
   if (first < 0) return matchesWildcard(other, one, canBeSame);
   if (otherFirst < 0) return matchesWildcard(one, other, canBeSame);
-  // Each pattern matches what the other one has between its first and its last `*`, so only the ends can differ.
+  // Each pattern can match the other's part between its first and last `*`, so only the ends can conflict.
   const atStart = Math.min(first, otherFirst);
   const atEnd = Math.min(one.length - 1 - last, other.length - 1 - otherLast);
   for (let index = 0; index < atStart; index++) if (!canBeSame(one[index], other[index])) return false;
@@ -43,7 +44,7 @@ export function doWildcardsMeet(one: string, other: string): boolean {
   return true;
 }
 
-/** Whether every text that matches `special` certainly matches `general` too. */
+/** Reports whether every text that matches `special` certainly matches `general` too. */
 export const doesWildcardCover = (general: string, special: string): boolean =>
   matchesWildcard(general, special, (inGeneral, inSpecial) =>
     inSpecial === '*' ? false : inGeneral === '?' || inGeneral === inSpecial,

@@ -37,7 +37,7 @@ const INSTANCE_GROUPS_ROLES = blocks.next('"TagNewRolesOfInstanceGroups"');
 
 /**
  * Adds the ARN of a policy in `spec.roleAdditionalPolicies` to the policy statement AttachPolicies, as
- * docs/aws-permissions.md tells users.
+ * docs/aws-permissions.md instructs users to do.
  */
 const withLogs = (text: string): string => text.replace(`"${EKS_POLICY}"`, `"${EKS_POLICY}", "${LOGS}"`);
 

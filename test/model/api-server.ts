@@ -62,7 +62,7 @@ export function answerOfApi(objects: Objects, request: ApiRequest): readonly [Ob
 export const kubeErrorOf = ({ status, reason }: { readonly status: number; readonly reason: string }): KubeError =>
   new KubeError(`the API server of the model: ${reason}`, { status, reason });
 
-/** After a delete request: without finalizers the object is gone. */
+/** Returns the objects after a delete request, which removes an object without finalizers at once. */
 export function withDeletion(objects: Objects, path: string): Objects {
   const object = objects[path];
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return objects;
@@ -74,7 +74,7 @@ export function withDeletion(objects: Objects, path: string): Objects {
   return collected({ ...objects, [path]: stored({ ...object, metadata }) }, path);
 }
 
-/** After a change by another client: a new spec has a new generation. */
+/** Returns the objects after a change by another client. A new spec gets a new generation. */
 export function withChange(objects: Objects, path: string, patch: UnknownRecord): Objects {
   const object = objects[path];
   if (object === undefined) return objects;
@@ -113,7 +113,7 @@ export function stored(object: KubeObject): KubeObject {
 
 const refused = (status: number, reason: string): ApiAnswer => ({ error: { status, reason } });
 
-/** With the fields in one order, and without those that are undefined. */
+/** Sorts the fields, and omits undefined ones. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isRecord(value)) return value;

@@ -11,7 +11,10 @@ export const REGION = 'eu-west-1';
 export const ELSEWHERE = 'another management cluster';
 export const EKS_CLUSTER = 'team-a_prod-control-plane';
 
-/** `by` is the AWSFargateProfile for which the resource was created, or `stranger`. The product does not see it. */
+/**
+ * `by` is the AWSFargateProfile for which the resource was created, or `stranger` for an unrelated creator. The manager
+ * cannot see it.
+ */
 interface Provenance {
   readonly by: string;
   /** Somebody has taken off the tags that prove the ownership. */

@@ -6,7 +6,7 @@ import { REASONS } from '../../controllers/awsfargateprofile/reasons/reasons.ts'
 import { explore, type Exploration } from './explore.ts';
 import { REACHED, SCENARIOS, scenarioNamed } from './scenarios.ts';
 
-// make verify: explores all scenarios, two at a time, each in a thread of its own that ends with it.
+// make verify: explores all scenarios, two at a time, each in a separate thread.
 
 const { values: flags } = parseArgs({
   options: {

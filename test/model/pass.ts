@@ -241,7 +241,8 @@ function remember({ retryStore, lanes }: Kept, { retries, lanes: known }: Memory
 }
 
 function memoryOf({ retryStore, lanes }: Kept): Memory {
-  // What was told only prevents events, and would multiply the states. A pass comes so late that it asks for the pods again.
+  // The memory of announced events is omitted: it only prevents events, and would multiply the states. The memory of
+  // pods is omitted, because passes are so far apart that each reads the pods again.
   const retries = [...retryStore['entries']]
     .map(
       ([

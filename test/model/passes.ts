@@ -5,10 +5,10 @@ import { type Answered, type PassStart, type Progress, Run } from './pass.ts';
 import { findUntrueReady } from './safety.ts';
 import type { Numbers, Pass } from './world.ts';
 
-/** The most runs that are kept to go on. Each is the heap of one pass, some 30 KB. */
+/** The maximum number of suspended passes that are kept. Each takes some 30 KB of heap. */
 const MOST_RUNS = 3_000;
 
-/** What a pass has become: it waits again, or it has ended. */
+/** The next state of a pass: it waits again, or it has ended. */
 export type Continued = Pass | (Extract<Progress, { kind: 'ends' }> & { readonly harm?: string });
 
 /**
@@ -34,7 +34,7 @@ export class Passes {
     return this.known.get(key) ?? this.run(key, { start, answered: [], requests: [] }, []);
   }
 
-  /** What a pass does after the answers to its requests. */
+  /** Continues a pass with the answers to its requests. */
   continued(pass: Pass, answers: readonly Answered[]): Continued | Promise<Continued> {
     const key = `${this.numbers.of(pass)} ${answers.map((each) => this.numbers.of(each)).join()}`;
     return this.known.get(key) ?? this.run(key, pass, answers);

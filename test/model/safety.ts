@@ -62,7 +62,10 @@ function findStoppedPod({ aws, objects }: World, name: string, by: string): stri
   return isOver ? undefined : `the pod on ${name} is stopped although it could still move`;
 }
 
-/** Before something is deleted in AWS or a pod is evicted, the pass has read from the API server that neither object nor Cluster is paused. */
+/**
+ * Reports a pass that deletes something in AWS or evicts a pod without having read from the API server that neither
+ * object nor Cluster is paused.
+ */
 function findPause(by: string, answered: readonly Answered[]): string | undefined {
   const last = (path: string): unknown => {
     const found = answered.findLast(

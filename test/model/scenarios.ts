@@ -228,7 +228,7 @@ const setsBack = (name: string): readonly Action[] => [
   },
 ];
 
-/** Another management cluster, which has an older or newer backup of the object, makes a profile for its own spec. */
+/** Another management cluster, with an older or newer backup of the object, creates a profile for its own spec. */
 const replacesElsewhere = (name: string): Action =>
   inAws(`another management cluster replaces ${name}`, (aws, web) => {
     const note: unknown = JSON.parse(web.metadata?.annotations?.[RECORD_ANNOTATION] ?? '{}');
@@ -280,7 +280,7 @@ function idsIn({ metadata }: Partial<KubeObject>, field: 'profiles' | 'roles'): 
   return Array.isArray(entries) ? entries.map((each: unknown) => fieldAt(each, 'id')) : [];
 }
 
-// If the note does not have the id yet, nothing proves without the tags whose the profile or role is.
+// Without the tags, nothing proves who owns the profile or role if the note does not contain its ID yet.
 const stripsProfile = (name: string): Action =>
   inAws(`somebody takes the tags off profile ${name}`, (aws, web) => {
     const profile = aws.profiles[name];

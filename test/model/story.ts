@@ -5,9 +5,9 @@ import { type Scenario, transitionsFrom } from './transitions.ts';
 import { Numbers, type World } from './world.ts';
 
 /**
- * Tells a story again, and then explores all that may follow without further actions and faults. The product may have
- * changed since: a pass may make more requests between two lines, and lines of its own may be missing. An action or a
- * fault must still be possible.
+ * Replays a story, and then explores everything that can follow without further actions and faults. The manager's code
+ * may have changed since: a pass may make more requests between two lines, and its own lines may be missing. An action
+ * or a fault must still be possible.
  */
 export async function replay(scenario: Scenario, story: readonly string[]): Promise<Exploration['broken']> {
   const passes = new Passes(new Numbers());

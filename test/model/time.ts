@@ -58,7 +58,7 @@ function agedText(name: string, text: string): string {
   return isOfStatus ? formatTimestamp(after) : formatMilliTime(after);
 }
 
-/** The same object has the same result, which is one JavaScript object. */
+/** Caches the results of `compute`: the same object always gives the same JavaScript object. */
 export function once<A extends object, B>(compute: (value: A) => B): (value: A) => B {
   const known = new WeakMap<A, { readonly result: B }>();
   return (value) => {

@@ -136,7 +136,7 @@ async function addAnswers(
   };
   const carried = { ...done.world, ledger: { ...done.world.ledger, faults: faulty.ledger.faults } };
   const effects: (readonly [after: World, how: string])[] = isWrite ? [[carried, '']] : [];
-  // If nobody has got the answer, EKS may show the new profile later.
+  // If the answer was lost, EKS may show the new profile later.
   const name = request.to === 'aws' && request.call === 'CreateFargateProfile' ? request.profile.name : undefined;
   const created = name === undefined || carried.aws === world.aws ? undefined : carried.aws.profiles[name];
   if (name !== undefined && created !== undefined) {
@@ -215,7 +215,7 @@ function carriedOut(world: World, { requests, start, answered: known }: Pass, pa
   return { world: released({ ...world, objects, aws }, world.objects), answered, harm };
 }
 
-/** After a step of a pass of the manager with this index. */
+/** Returns the world after a step of a pass. `index` is the manager's. */
 function afterStep(
   world: World,
   index: number,
@@ -251,7 +251,7 @@ const lost = (request: Request): Answer =>
     ? { error: { status: 0, reason: 'NoAnswer' } }
     : failed(request, 0, 'NoAnswer', 'no answer within 10 s');
 
-/** What EKS, the watches, Cluster API and time do on their own. */
+/** Adds the transitions that EKS, the watches, Cluster API and time make on their own. */
 function addProgress(all: Transition[], world: World, scenario: Scenario): void {
   const { objects, aws, managers, ledger } = world;
   const fair = (agent: string, label: string, after: World): void => {
@@ -360,8 +360,8 @@ const agedObject = once((object: KubeObject): KubeObject => {
 });
 
 /**
- * Notes what may stay in AWS without its object: all with `deletionPolicy: Retain`, else the roles that a profile uses, which
- * an event tells. An object that has come back keeps them again.
+ * Records what may stay in AWS without its object: everything with `deletionPolicy: Retain`, else the roles that a
+ * profile still uses, which an event reports. If the object is recreated, it owns these resources again.
  */
 export function released(world: World, before: Objects): World {
   const { objects, aws, ledger } = world;

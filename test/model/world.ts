@@ -23,7 +23,7 @@ export interface Manager {
   readonly pass?: Pass | undefined;
 }
 
-/** What nobody in the model sees: it bounds the exploration, and the properties refer to it. */
+/** State that is hidden from the manager: it bounds the exploration, and the properties refer to it. */
 export interface Ledger {
   /** How many more actions of users and other clients, and how many faults, may follow. */
   readonly actions: number;
@@ -58,7 +58,7 @@ export class Numbers {
     return value === undefined ? 0 : (this.ofObject.get(value) ?? this.ofText(value));
   }
 
-  /** Of the text of a value, only a hash of 128 bits is kept. */
+  /** Returns the number of a value. To save memory, keeps only a 128-bit hash of the value's text. */
   private ofText(value: object): number {
     const key = hash('md5', JSON.stringify(value), 'base64');
     const known = this.known.get(key);
@@ -67,7 +67,7 @@ export class Numbers {
     return known ?? this.values.length - 1;
   }
 
-  /** For a value that equals no other one. */
+  /** Adds a value that differs from all others. */
   addUnique(value: object): number {
     const number = this.values.push(value) - 1;
     this.ofObject.set(value, number);

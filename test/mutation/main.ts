@@ -13,7 +13,7 @@ const { values: flags } = parseArgs({
   options: {
     /** A regular expression for `file:line text`. */
     files: { type: 'string', default: '' },
-    /** Tests one of so many mutants; the seed tells which. */
+    /** Tests one of this many mutants; the seed decides which. */
     sample: { type: 'string', default: '1' },
     seed: { type: 'string', default: '0' },
     /** Per mutant, for the simulation and for the exploration, as they take without a mutant; 0 skips both. */
@@ -27,7 +27,9 @@ const PRODUCT = [
   `${FOLDER}{desired,goal,guards,model,plan,report,status}/**/*.ts`,
   `${FOLDER}{execute,finish,lane,unreadable}.ts`,
 ];
-/** A mutant goes through the stages until a test fails. test/simulation/determinism starts a process without mutants. */
+/**
+ * Each mutant runs through the stages until a test fails. test/simulation/determinism starts a process without mutants.
+ */
 const STAGES: Readonly<Record<string, readonly string[]>> = {
   beside: globSync(`${FOLDER}**/*.test.ts`),
   folder: globSync(`${FOLDER}**/*.test.ts`),
@@ -103,7 +105,7 @@ async function testsIn(file: string): Promise<readonly TestRun[]> {
 }
 
 const msOf = (tests: readonly TestRun[]): number => tests.reduce((sum, { ms }) => sum + ms, 0);
-/** How many mutants of a source file a test file has noticed. Those that notice most run first. */
+/** How many mutants of a source file each test file has detected. The test files with the most detections run first. */
 const notices = new Map<string, number>();
 
 /** Returns the column of the table for a mutant, and how many tests ran. */
@@ -127,7 +129,8 @@ async function examine(id: number, { file }: Mutant): Promise<readonly [column: 
       let failed = await isNoticed();
       if (failed === 'hangs') return ['hangs', count];
       if (failed === undefined) continue;
-      // Without the mutant, the test must pass in the same process. Otherwise it still has something of an earlier mutant.
+      // Without the mutant, the test must pass in the same process. Otherwise the process still contains effects of an
+      // earlier mutant.
       const failing = titles.includes(failed) ? [failed] : titles;
       if ((await run({ file: test, titles: failing }, msOf(tests))).failed !== undefined) {
         stop();

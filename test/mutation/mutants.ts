@@ -8,7 +8,7 @@ const { SyntaxKind } = ast;
 export interface Mutant {
   readonly file: string;
   readonly line: number;
-  /** The function, the code and its replacement. This names the mutant in survivors.md. */
+  /** The function, the code and its replacement. This text identifies the mutant in survivors.md. */
   readonly text: string;
 }
 
@@ -17,9 +17,9 @@ const TESTS = ['===', '!==', '<', '<=', '>', '>=', '&&', '||'];
 const EFFECTS = [SyntaxKind.CallExpression, SyntaxKind.AwaitExpression, SyntaxKind.YieldExpression];
 
 /**
- * Returns the source with all its mutants, of which runner.ts switches one on. In the text, `$at` tells whether a mutant
- * is on and records that a test came by, and `$saw` replaces a condition and records which constant would have changed
- * it. `add` returns the number of a mutant.
+ * Returns the source with all its mutants, of which runner.ts switches one on. In the text, `$at` returns whether a
+ * mutant is on and records that a test reached it, and `$saw` replaces a condition and records which constant would
+ * have changed it. `add` returns the number of a mutant.
  */
 export function mutate(
   source: ast.SourceFile,
@@ -113,10 +113,10 @@ export function mutate(
     return isNot(parent) || (isLogical(operatorOf(parent)) && isTested(parent));
   }
 
-  /** Without this return, the function goes on or ends without a result. */
+  /** Reports whether a return is a guard: without it, the function continues or ends without a result. */
   function isGuard({ expression, parent }: ast.ReturnStatement): boolean {
     const branch = ast.isBlock(parent) && parent.statements.length === 1 ? parent.parent : parent;
-    // Then the condition is replaced by `false`.
+    // Not mutated here, because the condition is replaced by `false`.
     if (ast.isIfStatement(branch) && branch.elseStatement === undefined) return false;
     if (expression === undefined || ast.isConditionalExpression(expression)) return false;
     return codeOf(expression) !== 'undefined' && hasContext(expression, 'optional');

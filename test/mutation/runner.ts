@@ -73,7 +73,7 @@ process.on('uncaughtException', (error) => (strayError ??= String(error)));
 
 async function run({ file, mutant: wanted, titles }: Run): Promise<RunResult> {
   mutant = wanted;
-  // The properties beside the code have thousands of cases, those of the simulation have few.
+  // Property tests next to the code run thousands of cases, those of the simulation only a few.
   if (file.startsWith('controllers/')) process.env['RUNS'] = '25';
   else delete process.env['RUNS'];
   strayError = undefined;

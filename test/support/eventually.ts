@@ -10,8 +10,8 @@ const MAX_INTERVAL_MS = 500;
 
 export interface EventuallyOptions {
   /**
-   * The time limit for all attempts, in milliseconds; default: `HANG_LIMIT_MS`. Tests use the default, because a shorter
-   * limit would tell how fast the machine is.
+   * The time limit for all attempts, in milliseconds; default: `HANG_LIMIT_MS`. Tests use the default, because a
+   * shorter limit would depend on the speed of the machine.
    */
   readonly timeoutMs?: number;
   /**

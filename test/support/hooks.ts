@@ -48,7 +48,7 @@ function openSockets(): readonly Socket[] {
 
 /**
  * Describes an open socket, e.g. `connection: 127.0.0.1:51234 → 127.0.0.1:6443`. The ports show which client or server
- * forgot to close it. For a socket without an address of the other side, the state tells whether it is being connected,
+ * forgot to close it. For a socket without an address of the other side, the state shows whether it is being connected,
  * or whether the other side has reset it.
  */
 function describeSocket(socket: Socket): string {

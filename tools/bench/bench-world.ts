@@ -173,7 +173,7 @@ interface WorldSettings {
 
 /**
  * Runs a measurement with an API server and an AWS emulator of its own, and then stops their processes.
- * @throws if the measurement throws; the error message has the end of each log
+ * @throws if the measurement throws; the error message contains the end of each log
  */
 export async function inBenchWorld<T>(
   name: string,

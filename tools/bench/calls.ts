@@ -79,7 +79,7 @@ const NAMED_READS: ReadonlySet<string> = new Set(['DescribeFargateProfile', 'Des
 const isThrottled = ({ errorCode }: CallRecord): boolean =>
   errorCode === 'ThrottlingException' || errorCode === 'Throttling';
 
-/** Whether the call is a read of a missing AWS resource, which counts as a success. */
+/** Reports whether the call is a read of a missing AWS resource, which counts as a success. */
 const isReadOfMissingResource = ({ operation, errorCode }: CallRecord): boolean =>
   (NAMED_READS.has(operation) && errorCode === 'ResourceNotFoundException') ||
   (operation === 'GetRole' && errorCode === 'NoSuchEntity');

@@ -25,7 +25,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** Whether the value of a figure, rounded as in the table, exceeds the highest acceptable value. */
+/** Reports whether the value of a figure, rounded as in the table, exceeds the highest acceptable value. */
 export const missesAim = ({ value, digits = 0, aim }: Figure): boolean =>
   aim !== undefined && Number(value.toFixed(digits)) > aim;
 

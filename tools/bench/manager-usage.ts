@@ -66,12 +66,12 @@ export function usageSince(before: ManagerUsage, now: ManagerUsage): ManagerUsag
 }
 
 /**
- * The number of the manager's writes to the API server without the writes of its leader election. The manager's metrics
- * count all writes, and watch events count the writes of the leader election. A late watch event can make the
- * difference negative; then the result is 0.
+ * Returns the number of the manager's writes to the API server, without the writes of its leader election. The
+ * manager's metrics count all writes, and watch events count the writes of the leader election. A late watch event can
+ * make the difference negative; then the result is 0.
  */
 export const writesOf = ({ requests, electionWrites }: ManagerUsage): number =>
   Math.max(0, WRITES.reduce((sum, method) => sum + (requests[method] ?? 0), 0) - electionWrites);
 
-/** The number of the manager's GET requests to the API server: reads and watches. */
+/** Returns the number of the manager's GET requests to the API server: reads and watches. */
 export const readsOf = ({ requests }: ManagerUsage): number => requests['GET'] ?? 0;

@@ -30,7 +30,7 @@ export const usage = `make bench measures time, AWS calls, processor time and me
 
 /**
  * Reads the options from environment variables such as BENCH and BENCH_RUNS.
- * @throws if a variable has an invalid value; the error message has the usage
+ * @throws if a variable has an invalid value; the error message contains the usage
  */
 export function readOptions(env: Readonly<Record<string, string | undefined>>): BenchOptions {
   const { BENCH = '', BENCH_RUNS = '1', BENCH_SCALE = '1', BENCH_NODE_OPTIONS = '', BENCH_FLAGS = '' } = env;

@@ -225,7 +225,7 @@ const range = (length: number): readonly number[] => Array.from({ length }, (_, 
 const pathIn = (namespace: string, groupVersion: string, plural: string): string =>
   `/apis/${groupVersion}/namespaces/${namespace}/${plural}`;
 
-/** Whether the condition Ready of the current generation is True, and the object is not being deleted. */
+/** Reports whether the condition Ready is True for the current generation, and the object is not being deleted. */
 const isReady = ({ status, metadata }: RawObject): boolean =>
   metadata.deletionTimestamp === undefined &&
   status?.conditions?.some(

@@ -7,8 +7,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const SIGNAL_EXIT = 128;
 
 /**
- * Whether an environment variable of the Makefile is set. An undefined variable, an empty value and the value 0 count
- * as not set.
+ * Reports whether an environment variable of the Makefile is set. An undefined variable, an empty value and the value 0
+ * count as not set.
  */
 const isSet = (name: string): boolean => !['', '0'].includes(process.env[name] ?? '');
 const subject = isSet('KEIKO') ? 'InstanceGroup' : 'AWSFargateProfile';

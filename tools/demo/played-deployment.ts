@@ -5,7 +5,7 @@ import { POD_SPEC, isReady } from '../../test/world/workload/workload-cluster.ts
 export const NAMESPACE = 'web';
 const NAME = 'web';
 export const REPLICAS = 3;
-/** At least so many pods must be Ready, which the PodDisruptionBudget demands. */
+/** The number of Ready pods that the PodDisruptionBudget requires. */
 export const MIN_AVAILABLE = 2;
 const TICK_MS = 100;
 const LABELS = { app: NAME };
@@ -38,7 +38,7 @@ export async function playDeployment(api: ApiClient, signal: AbortSignal): Promi
   const { uid } = (await api.get(REPLICA_SET)).metadata;
   let created = 0;
   while (!signal.aborted) {
-    // The budget is read before the pods: if a pod is evicted in between, the write of the status conflicts.
+    // The budget is read before the pods, so that the write of its status conflicts if a pod is evicted in between.
     const budget = await api.get(BUDGET);
     const pods = (await api.list(PODS)).items.filter(({ metadata: { deletionTimestamp } }) => !deletionTimestamp);
     await allowDisruptions(api, budget, pods);
@@ -57,7 +57,10 @@ export async function playDeployment(api: ApiClient, signal: AbortSignal): Promi
   }
 }
 
-/** The API server accepts an eviction if the status of the budget allows it, and notes the pod there. */
+/**
+ * Writes the status of the budget. The API server accepts an eviction if this status allows it, and records the pod in
+ * it.
+ */
 async function allowDisruptions(
   api: ApiClient,
   { metadata: { generation, resourceVersion }, status = {} }: RawObject,

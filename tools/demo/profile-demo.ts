@@ -76,7 +76,7 @@ export function printShellSetUp({ printer, environment }: Pick<DemoContext, 'pri
   printer.line(`  emulator=${awsUrl}/_emulator`);
 }
 
-/** capaf reads the emulated AWS with the keys of the demo. */
+/** Prints the variables with which capaf reads the emulated AWS. */
 function printCapafSetUp(printer: Printer, awsUrl: string, region: string): void {
   printer.line(`  export AWS_ENDPOINT_URL=${awsUrl} AWS_REGION=${region}`);
   printer.line(`  export AWS_ACCESS_KEY_ID=${AWS_KEY} AWS_SECRET_ACCESS_KEY=any`);

@@ -7,8 +7,8 @@ import { MIN_AVAILABLE, NAMESPACE, REPLICAS, playDeployment } from './played-dep
 import { type DemoContext, printAwsResources, runKubectl, withManagerLog } from './profile-demo.ts';
 
 /**
- * The new profile is ACTIVE for 30 s before the controller evicts pods, and evictions are ten seconds apart. A busy
- * machine takes longer.
+ * The time limit of the replacement. The controller evicts pods only after the new profile has been ACTIVE for 30 s,
+ * and evictions are ten seconds apart. A busy machine takes longer.
  */
 const DONE_WITHIN_MS = 240_000;
 const TICK_MS = 100;
@@ -20,9 +20,9 @@ const CHANGE = {
 };
 
 /**
- * Changes the selectors of the AWSFargateProfile `web`, and shows how its pods move from the old Fargate profile to the new
- * one, in a second API server.
- * @throws if fewer pods are Ready than the PodDisruptionBudget demands, or if the old profile stays
+ * Changes the selectors of the AWSFargateProfile `web`, and shows how its pods move from the old Fargate profile to the
+ * new one, in a second API server.
+ * @throws if fewer pods are Ready than the PodDisruptionBudget requires, or if the old profile stays
  */
 export async function showReplacement(context: DemoContext, interrupt: Promise<never>): Promise<void> {
   const { printer, environment } = context;
@@ -54,7 +54,7 @@ async function movePods(context: DemoContext, workload: WorkloadCluster): Promis
     const change = ['patch', 'awsfp', 'web', '--type=merge', `--patch=${JSON.stringify(CHANGE)}`];
     await progress.runCommand(() => runKubectl(context, change));
     const done = profiles.until('the end of the old profile', DONE_WITHIN_MS, ({ metadata, spec, status }) => {
-      // The watch may still show the object as it was before the change, which is complete as well.
+      // The watch may still return the object from before the change, which is also complete.
       const isChanged = spec?.['updateStrategy'] !== undefined;
       const isObserved = status?.['observedGeneration'] === metadata.generation;
       return isChanged && isObserved && status?.['predecessors'] === undefined && status?.['ready'] === true;
@@ -75,7 +75,7 @@ async function movePods(context: DemoContext, workload: WorkloadCluster): Promis
   await runKubectl(context, ['describe', 'awsfargateprofiles']);
 }
 
-/** Prints on which Fargate profile the Ready pods run, after each change. */
+/** Prints on which Fargate profiles the Ready pods run, after each change. */
 class PodProgress {
   private readonly workload: WorkloadCluster;
   private readonly print: (line: string) => void;

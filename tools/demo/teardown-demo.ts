@@ -121,8 +121,8 @@ async function showLeftovers({ printer, environment }: TeardownContext): Promise
 }
 
 /**
- * Whether Cluster API's core manager runs. When a user deletes a Cluster, the core manager deletes the objects that
- * belong to the Cluster.
+ * Reports whether Cluster API's core manager runs. When a user deletes a Cluster, the core manager deletes the objects
+ * that belong to the Cluster.
  */
 const hasCoreManager = ({ otherControllers }: DemoEnvironment): boolean =>
   (otherControllers?.processes.length ?? 0) > 0;

@@ -5,16 +5,22 @@ import type { Answer } from '../aws.ts';
 import type { Check, Verdict } from './checks.ts';
 import type { AwsFacts, Quotas } from './read-aws.ts';
 
-/** Unless AWS has raised it for the account: https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html. */
+/**
+ * The default quota of profiles per cluster, which AWS can raise for the account:
+ * https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html.
+ */
 const DEFAULT_PROFILES = 10;
-/** EKS recommends as many for its own network interfaces: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html */
+/**
+ * The number of free addresses that EKS recommends for its own network interfaces:
+ * https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
+ */
 const FEW_ADDRESSES = 16;
-/** Of the smallest pod. */
+/** The size of the smallest pod. */
 const LEAST_VCPU = 0.25;
-/** A part of the quota, from which a user should request a higher one in time. */
+/** The fraction of a quota from which a user should request a higher quota. */
 const MUCH = 0.8;
 
-/** What may keep the next profile from being created, and the next pod from starting. */
+/** Checks what may prevent the creation of the next profile, or the start of the next pod. */
 export function checkCapacity({ clusters, quotas }: Pick<AwsFacts, 'clusters' | 'quotas'>): readonly Check[] {
   const line = (name: string, [result, message, fix]: Verdict): Check => {
     return { group: 'capacity', name, result, message, fix };
@@ -22,7 +28,7 @@ export function checkCapacity({ clusters, quotas }: Pick<AwsFacts, 'clusters' | 
   const seen = clusters.flatMap(({ cluster: { name }, region = '', profiles, free }) =>
     E.isRight(profiles) ? [{ name, region, profiles: profiles.right, free }] : [],
   );
-  // Several namespaces may name one EKS cluster.
+  // Objects in several namespaces may use the same EKS cluster.
   const distinct = new Map(seen.map((each) => [`${each.region} ${each.name}`, each]));
   return [
     ...[...distinct.values()].flatMap(({ name, region, profiles, free }) => [
@@ -47,7 +53,7 @@ function judgeProfiles(count: number, quota: Quotas['profiles'] = E.right(undefi
   return ['warning', `${message}. EKS refuses the next profile, and each replacement`, fix];
 }
 
-/** The quota is of the account, so what runs in other clusters and in ECS counts too. */
+/** Judges the vCPU quota, which applies to the whole account: pods in other clusters and ECS tasks count too. */
 function judgeVCpus({ vCpus, vCpusInUse }: Quotas): Verdict {
   if (E.isLeft(vCpus)) return ['unchecked', vCpus.left];
   const { right: most } = vCpus;
@@ -66,7 +72,7 @@ function judgeVCpus({ vCpus, vCpusInUse }: Quotas): Verdict {
   return used < most * MUCH ? ['ok', message] : ['warning', message, fix];
 }
 
-/** Each pod on Fargate takes an address of one of the subnets of its profile. */
+/** Judges the free addresses of the subnets: each Fargate pod takes one from a subnet of its profile. */
 function judgeSubnets(profiles: readonly FargateProfile[], free: Answer<ReadonlyMap<string, number>>): Verdict {
   if (E.isLeft(free)) return ['unchecked', free.left];
   const fix = 'Free addresses, or create a profile with other subnets (spec.subnetIDs of an AWSFargateProfile)';

@@ -28,9 +28,9 @@ export interface Check {
   readonly fix?: string | undefined;
 }
 
-/** The clocks of two machines differ. */
+/** How much longer a lease counts as held, because the clocks of two machines differ. */
 const LEASE_TOLERANCE: Ms = 60_000;
-/** Statements of docs/aws-permissions.md without which the manager creates and deletes profiles too. */
+/** Statements of docs/aws-permissions.md that the manager does not need to create and delete profiles. */
 const OPTIONAL = ['AccessEntries'];
 
 export type Verdict = readonly [result: Result, message: string, fix?: string | undefined];
@@ -39,7 +39,7 @@ const line = (group: Check['group'], name: string, [result, message, fix]: Verdi
   return { group, name, result, message, fix };
 };
 
-/** What was not seen is unchecked. */
+/** Returns the result `unchecked` if the value was not seen. */
 const check = <A>(group: Check['group'], name: string, seen: Answer<A>, judge: (value: A) => Verdict): Check =>
   line(group, name, E.isLeft(seen) ? ['unchecked', seen.left] : judge(seen.right));
 
@@ -56,7 +56,8 @@ export interface Facts {
 export function checkAll({ cluster, aws, dns, orphans }: Facts, now: Ms): readonly Check[] {
   const { manager, deployments, controlPlanes } = cluster;
   const { account, missing, lease } = manager;
-  // What an AWSFargateProfile says about the credentials comes last, so that it counts: a failure before a success.
+  // Conditions of AWSFargateProfiles about the credentials are sorted last, so that they take precedence; a failure is
+  // sorted after a success.
   const worth = ({ condition }: NamedCluster): number => ['True', 'False'].indexOf(condition?.status ?? '');
   const inOrder = cluster.clusters.toSorted((a, b) => worth(a) - worth(b));
   const identities = new Map(inOrder.map((each) => [`${each.identity} ${each.problem?.message}`, each]));
@@ -90,7 +91,7 @@ export function checkAll({ cluster, aws, dns, orphans }: Facts, now: Ms): readon
   ];
 }
 
-/** Nothing here shows whether such a manager runs. */
+/** Nothing in this cluster shows whether a manager runs elsewhere. */
 const ELSEWHERE: Verdict = [
   'unchecked',
   'does not exist here',
@@ -120,7 +121,7 @@ function judgePods({ version, ready, replicas, key }: Deployment): Verdict {
       state,
       `See ${shellCommand(['kubectl', 'describe', 'pods', '-n', key.namespace])}`,
     ];
-  // Whoever mirrors the image may give it another tag.
+  // A mirror of the image may have a different tag.
   if (version === VERSION || !/^v\d/.test(version)) return ['ok', state];
   return ['warning', `${state}; capaf ${VERSION} checks what its own release needs`, `Use capaf ${version}`];
 }
@@ -139,7 +140,7 @@ function judgeCrd(crd: KubeObject | undefined): Verdict {
   return ['problem', `${name} ${drops}${writer}`, FOREIGN_SCHEMA_REMEDY];
 }
 
-/** Only the answer that something is missing is worth a line. */
+/** Returns a line only if a stored version is missing. */
 function checkStoredVersions(crd: ClusterFacts['crd']): readonly Check[] {
   const versions = E.isRight(crd) ? missingStoredVersions(crd.right) : [];
   if (versions.length === 0) return [];
@@ -195,7 +196,10 @@ function judgeLease(spec: LeaseSpec | undefined, namespace: string, now: Ms): Ve
     : ['problem', `${holderIdentity} has not renewed it since ${renewTime}`, look];
 }
 
-/** The manager's own word counts most. That capaf may not assume a role proves nothing about the manager. */
+/**
+ * Judges an identity. The manager's own condition takes precedence: if capaf cannot assume a role, the manager may
+ * still be able to.
+ */
 function judgeIdentity(
   { problem, condition, roleArn, isManager }: NamedCluster,
   assumed: AwsFacts['assumed'],

@@ -7,7 +7,7 @@ import type { AwsFacts } from './read-aws.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
-/** CoreDNS with two replicas, of which so many are ready. */
+/** Returns CoreDNS with two replicas, of which `readyReplicas` are ready. */
 const coredns = (readyReplicas: number, annotations = {}) => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',

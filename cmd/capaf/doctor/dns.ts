@@ -19,7 +19,10 @@ const SEE_PAGE = 'See docs/fargate-only.md';
 
 export type DnsFacts = NonNullable<Awaited<ReturnType<typeof readDns>>>;
 
-/** CoreDNS in the cluster of --cluster. `undefined` without this option. @throws Failure if there is no such Cluster */
+/**
+ * Reads CoreDNS in the cluster of --cluster. Returns `undefined` without this option. @throws Failure if there is no
+ * such Cluster
+ */
 export async function readDns({ cluster: name, workloadKubeconfig }: ClusterOptions, management: KubeAccess, io: Io) {
   if (name === undefined) return undefined;
   const { signal } = io;
@@ -35,7 +38,10 @@ export async function readDns({ cluster: name, workloadKubeconfig }: ClusterOpti
   return { cluster: name, eksCluster, answer };
 }
 
-/** Pods of a cluster without CoreDNS find no names. A new cluster without nodes has CoreDNS, but nothing that runs it. */
+/**
+ * Checks CoreDNS, without which pods cannot resolve names. A new cluster without nodes has CoreDNS, but its pods cannot
+ * run.
+ */
 export function checkDns(
   dns: DnsFacts | undefined,
   { clusters }: Pick<AwsFacts, 'clusters'>,

@@ -8,18 +8,18 @@ import { shellCommand } from '../shell.ts';
 import type { AwsFacts, TaggedRole } from './read-aws.ts';
 import { decoded, orNone } from './read-cluster.ts';
 
-/** What this provider made in AWS for an AWSFargateProfile that does not exist. */
+/** A resource that this provider created in AWS for an AWSFargateProfile that does not exist. */
 export interface Orphan {
-  /** With the kind, such as `Role web`. */
+  /** The kind and the name, such as `Role web`. */
   readonly name: string;
   readonly message: string;
-  /** Comes before the commands; undefined: they remove what is left over. */
+  /** The text before the commands; undefined: the commands remove what is left over. */
   readonly fix?: string;
-  /** For a POSIX shell. capaf runs none of them. */
+  /** Commands for a POSIX shell. capaf does not run them. */
   readonly commands: readonly string[];
 }
 
-/** Profiles come first, because a role must not be deleted under its profile. */
+/** Lists profiles before roles, because a role must not be deleted before its profile. */
 export function findOrphans(facts: Pick<AwsFacts, 'clusters' | 'roles'>, objects: readonly KubeObject[]) {
   const { clusters, roles } = facts;
   const profiles = clusters.flatMap((each) => orNone(each.profiles));
@@ -40,11 +40,11 @@ export function findOrphans(facts: Pick<AwsFacts, 'clusters' | 'roles'>, objects
       .filter((role) => !isRoleNeeded(role))
       .map(toOrphanRole),
   ];
-  // Several objects may name one EKS cluster.
+  // Several objects may use the same EKS cluster.
   return [...new Map(orphans.map((orphan) => [[orphan.name, ...orphan.commands].join(), orphan])).values()];
 }
 
-/** Fargate profiles with the tag of an object that uses another one. */
+/** Returns Fargate profiles with the tag of an object that uses a different profile. */
 function findExtraProfiles(object: AWSFargateProfile, profiles: readonly FargateProfile[]): readonly Orphan[] {
   const { namespace, name } = object.metadata;
   const { profileName, predecessors = [] } = object.status ?? {};
@@ -81,7 +81,10 @@ function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
   return { name: `Role ${name}`, message: `nothing in namespace ${namespace} uses it (${clusterArn})`, commands };
 }
 
-/** Also those that the note of an object names. An unreadable object may name each role. */
+/**
+ * Reports whether objects use a role, including roles in their record annotations. An unreadable object may use any
+ * role.
+ */
 function rolesNamedIn(objects: readonly KubeObject[]): (inLowerCase: string) => boolean {
   const readable = decoded(objects);
   const names = readable.flatMap((object) => {

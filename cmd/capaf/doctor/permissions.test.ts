@@ -19,7 +19,7 @@ const BOUNDARY = { permissionsBoundary: 'arn:aws:iam::*:policy/fargate-boundary'
 const FLAGS = { limits: {}, reconcilesInstanceGroups: false };
 const BYO = anObject({ spec: { roleARN: RoleArn.of('arn:aws:iam::111122223333:role/mine') } });
 
-/** The actions that the IAM policy, of these statements as JSON text, denies. */
+/** Returns the actions that an IAM policy with these statements, given as JSON texts, denies. */
 const denied = (policy: string, questions: readonly Question[]): readonly string[] =>
   questions.flatMap(({ actions, resource, context }) =>
     actions.filter(

@@ -9,7 +9,7 @@ import { matchesWildcard } from '../../../pkg/fargate/wildcard.ts';
 import type { ManagerFlags } from '../../manager/flags/parse-flags.ts';
 import { parseDocuments } from '../documents.ts';
 
-// The build puts the text of these files into the bundle.
+// The build inserts the text of these files into the bundle.
 const ROLE = readFileSync(new URL('../../../config/rbac/role.yaml', import.meta.url), 'utf8');
 const CRD_KEEPER = readFileSync(new URL('../../../config/components/crd-keeper/rbac.yaml', import.meta.url), 'utf8');
 const GROUPS = readFileSync(new URL('../../../config/components/instance-groups/rbac.yaml', import.meta.url), 'utf8');
@@ -30,7 +30,7 @@ const isRole = (value: unknown): value is Role => fieldAt(value, 'rules') !== un
 
 export type RbacRole = ReturnType<typeof rbacRolesFor>[number];
 
-/** The Roles and ClusterRoles that a manager with these flags needs, as attributes of SubjectAccessReviews. */
+/** Returns the Roles and ClusterRoles that a manager with these flags needs, as attributes of SubjectAccessReviews. */
 export const rbacRolesFor = (flags: Partial<ManagerFlags> = {}) =>
   [
     ROLE,
@@ -58,7 +58,7 @@ export interface Question {
   readonly context: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** What the manager makes or uses, because a policy may allow certain EKS clusters or roles only. */
+/** The resources that the manager creates or uses, because a policy may allow only certain EKS clusters or roles. */
 export interface Example extends AwsLocation {
   readonly cluster: string;
   readonly namespace: string;
@@ -74,7 +74,7 @@ interface Statement {
 
 const isStatement = (value: unknown): value is Statement => textAt(value, 'Sid') !== undefined;
 
-/** Of each JSON block of docs/aws-permissions.md. */
+/** Returns the statements of each JSON block in docs/aws-permissions.md. */
 const documentedStatements = (): readonly (readonly Statement[])[] =>
   [...POLICIES.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text = '']) => {
     const policy: unknown = JSON.parse(text);
@@ -83,7 +83,7 @@ const documentedStatements = (): readonly (readonly Statement[])[] =>
 
 const FOR_NEW_ROLES = ['CreateRoles', 'TagNewRoles', 'ChangeRoles', 'AttachPolicies', 'SetBoundary'];
 
-/** The statements that these objects and flags need. */
+/** Returns the statements that these objects and flags need. */
 export function questionsFor(
   objects: readonly AWSFargateProfile[],
   { limits, reconcilesInstanceGroups }: Pick<ManagerFlags, 'limits' | 'reconcilesInstanceGroups'>,
@@ -110,7 +110,7 @@ export function questionsFor(
         .filter(([, value]) => operator !== 'Null' || value === 'false')
         .map(([key, value]) => ({ key, value: valueOf(key, [value].flat()[0] ?? '') })),
     );
-  // A statement of a later part replaces the one of the same name.
+  // A statement from a later block replaces an earlier one of the same name.
   return [...new Map(needed.map((each) => [each.Sid, each])).values()].map(
     ({ Sid: sid, Action, Resource, Condition = {} }) => ({
       sid,

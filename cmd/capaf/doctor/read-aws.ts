@@ -38,26 +38,26 @@ export interface Denial {
 
 export interface AwsFacts {
   readonly caller: Answer<{ readonly account: string }>;
-  /** By ARN, of the roles whose identity no AWSFargateProfile shows to work. */
+  /** The results of assuming roles, by ARN: only roles whose identity no AWSFargateProfile has proved to work. */
   readonly assumed: ReadonlyMap<string, Answer<unknown>>;
   readonly simulations: Awaited<ReturnType<typeof simulate>>;
   readonly clusters: readonly {
     readonly cluster: NamedCluster;
-    /** `undefined` if nothing names it; then no profiles are seen. */
+    /** `undefined` if the region is not known; profiles are then not read. */
     readonly region: string | undefined;
     readonly profiles: Answer<readonly FargateProfile[]>;
-    /** The free addresses of each subnet that a profile has. */
+    /** The free IP addresses per subnet of the profiles. */
     readonly free: Answer<ReadonlyMap<string, number>>;
   }[];
-  /** By region of the EKS clusters whose profiles were seen. */
+  /** The quotas by region of the EKS clusters whose profiles were read. */
   readonly quotas: ReadonlyMap<string, Quotas>;
   readonly roles: Answer<readonly TaggedRole[]>;
 }
 
-/** Of the account in a region; `undefined`: AWS has no value. */
+/** The account's quotas in a region; `undefined`: AWS has no value. */
 export type Quotas = Awaited<ReturnType<typeof readQuotas>>;
 
-/** Of the account of the credentials only. */
+/** Reads only the account of the credentials. */
 export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: boolean, now: Ms): Promise<AwsFacts> {
   const region = aws.region ?? facts.clusters.find((each) => each.region !== undefined)?.region ?? FALLBACK_REGION;
   const caller = await attempt(() => aws.open(region));
@@ -87,7 +87,10 @@ export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: bo
   return { caller, assumed, simulations, clusters, quotas: new Map(quotas), roles };
 }
 
-/** At the same time, because a private network may let none of them out, and each then takes its whole time. */
+/**
+ * Reads the quotas in parallel, because a private network may block all of these requests, and each then runs until its
+ * deadline.
+ */
 async function readQuotas(aws: AwsAccess, region: string, now: Ms) {
   const read = (id: QuotaId): Promise<Answer<number | undefined>> =>
     attempt(() => aws.askSigned('servicequotas', 'GetServiceQuota', region, (sender) => readQuota(sender, id)));
@@ -99,7 +102,7 @@ async function readQuotas(aws: AwsAccess, region: string, now: Ms) {
   return { profiles, vCpus, vCpusInUse };
 }
 
-/** With the credentials of capaf. The trust policy of a role may allow only those of the manager. */
+/** Assumes the roles with capaf's credentials. A role's trust policy may allow only the manager's. */
 async function assumeRoles(aws: AwsAccess, region: string, { clusters }: ClusterFacts): Promise<AwsFacts['assumed']> {
   const wanted = clusters.filter(({ condition }) => condition === undefined);
   const byArn = new Map(wanted.flatMap(({ roleArn, externalId }) => (roleArn ? [[roleArn, externalId] as const] : [])));
@@ -111,12 +114,12 @@ async function assumeRoles(aws: AwsAccess, region: string, { clusters }: Cluster
   return new Map(assumed);
 }
 
-/** For each role whose credentials the manager uses. */
+/** Simulates the policies of each role whose credentials the manager uses. */
 function simulate(aws: AwsAccess, anyRegion: string, { clusters, manager, objects }: ClusterFacts, account: string) {
   const { flags = { limits: NO_LIMITS, reconcilesInstanceGroups: false } } = manager;
   const own = (E.isRight(manager.roleArn) ? manager.roleArn.right : undefined) ?? UNNAMED;
   const users = Map.groupBy(clusters, ({ isManager, roleArn }) => (isManager ? own : (roleArn ?? '')));
-  // The credentials of a Secret have no role.
+  // Credentials from a Secret do not belong to a role.
   users.delete('');
   return Array.fromAsync(users, async ([principal, named]) => {
     const why =
@@ -156,9 +159,9 @@ async function findDenials(aws: AwsAccess, region: string, principal: string, qu
 }
 
 /**
- * Of the EKS clusters whose profiles were seen, and of those that no longer exist; others may belong to another
- * management cluster. ListRoles shows no tags but the trust policies: only roles that EKS Fargate may assume are read
- * one by one.
+ * Reads the roles of EKS clusters whose profiles were read, and of EKS clusters that no longer exist; the others may
+ * belong to a different management cluster. ListRoles returns trust policies but no tags, so only roles that EKS
+ * Fargate may assume are read one by one.
  */
 async function readTaggedRoles(aws: AwsAccess, region: string, seenClusters: AwsFacts['clusters']) {
   const { account, roles } = await aws.open(region);
@@ -185,7 +188,7 @@ function toTaggedRole({ name, arn, tags }: Role) {
   return ofCluster === undefined || namespace === undefined ? [] : [{ name, arn, clusterArn: ofCluster, namespace }];
 }
 
-/** Whether EKS says that the cluster does not exist, and not that it may not be seen. */
+/** Reports whether EKS answers that the cluster does not exist; a denied request does not count. */
 async function isGone(aws: AwsAccess, arn: string): Promise<boolean> {
   const [, , , region = '', , resource = ''] = arn.split(':');
   const name = EksClusterName.of(resource.replace(/^cluster\//, ''));

@@ -25,7 +25,8 @@ export async function runDoctor(options: DoctorOptions, io: Io): Promise<ExitCod
   const cluster = await readCluster(kube.client, options.managerNamespace, io.signal);
   const dns = await readDns(options, kube, io);
   const facts = await readAws(aws, cluster, options.scanRoles === true, io.clock.now());
-  // Listed again after AWS, so that what belongs to an object that was created meanwhile is no orphan.
+  // The objects are listed again after AWS was read, so that resources of an object that was created in the meantime do
+  // not count as orphans.
   const objects = await listAllObjects(kube.client, io.signal);
   const orphans = E.isLeft(facts.caller)
     ? E.left('nothing in AWS is seen without credentials')

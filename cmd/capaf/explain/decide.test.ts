@@ -26,7 +26,7 @@ const newPod = (labels: Readonly<Record<string, string>> = {}, namespace = 'shop
 
 const SHOP = [{ namespace: 'shop', labels: {} }];
 
-// Written naively, and without anything of the product: the reference for the property below.
+// The reference for the property below, written naively and without the product's code.
 
 const matchesNaively = (pattern: string, text: string): boolean => {
   const [first, ...rest] = [...pattern];

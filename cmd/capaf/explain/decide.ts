@@ -6,15 +6,15 @@ import { findMismatch } from '../../../pkg/fargate/selectors.ts';
 import { shellCommand } from '../shell.ts';
 import type { Pod } from './pod.ts';
 
-/** A Fargate profile as far as it is seen: in EKS, in its AWSFargateProfile, or in both. */
+/** What is known about a Fargate profile, from EKS, from its AWSFargateProfile, or from both. */
 export interface Profile {
   readonly name: string;
-  /** The word of EKS, such as `ACTIVE`; `absent` if only an object names the profile. */
+  /** The status in EKS, such as `ACTIVE`; `absent` if the profile exists only in an object. */
   readonly status: string;
-  /** `undefined` if only EKS knows them, and did not answer. */
+  /** `undefined` if only EKS knows the selectors, and did not answer. */
   readonly selectors: readonly FargateSelector[] | undefined;
   readonly createdAt?: Ms | undefined;
-  /** When the controller first saw it ACTIVE. */
+  /** When the controller first saw the profile ACTIVE. */
   readonly activeSince?: Ms | undefined;
   readonly object?: string;
 }
@@ -22,25 +22,31 @@ export interface Profile {
 export interface ProfileVerdict extends Pick<Profile, 'name' | 'status' | 'object'> {
   /** `null` if the selectors of the profile are not known. */
   readonly matches: boolean | null;
-  /** `mismatch` is the first reason for which the pod does not match the selector, and `null` if it does. */
+  /** `mismatch` is the first reason why the pod does not match the selector; `null` if it matches. */
   readonly selectors: readonly (FargateSelector & { readonly matches: boolean; readonly mismatch: string | null })[];
 }
 
 export interface Verdict {
-  /** The profile that takes the pod, or has taken it; for a pod that none has taken, the one that would take a new copy. */
+  /**
+   * The profile that takes the pod, or has taken it; if no profile has taken the pod, the one that would take a new
+   * copy.
+   */
   readonly taker: string | null;
   readonly summary: string;
   readonly profiles: readonly ProfileVerdict[];
-  /** Why the pod does not start on Fargate although a profile matches, or may not; each with its fix. */
+  /** Why the pod does not, or may not, start on Fargate although a profile matches; each with its fix. */
   readonly traps: readonly string[];
 }
 
-/** EKS leaves pods with the value `ec2` alone. Older versions of CoreDNS have it. */
+/** EKS ignores pods with the value `ec2`, which older versions of CoreDNS set. */
 const COMPUTE_TYPE_ANNOTATION = 'eks.amazonaws.com/compute-type';
-/** So long after a profile has become ACTIVE, EKS may still miss its pods: eksctl-io/eksctl#3615. */
+/** How long EKS may still miss a profile's pods after the profile becomes ACTIVE: eksctl-io/eksctl#3615. */
 const SETTLING: Ms = 30_000;
 
-/** Decides as EKS does. `profiles` are those of the EKS cluster, in any order; `isComplete`: there are no others. */
+/**
+ * Decides as EKS does. `profiles` belong to the EKS cluster, in any order; `isComplete`: the cluster has no other
+ * profiles.
+ */
 export function decide(pod: Pod, profiles: readonly Profile[], isComplete: boolean, now: Ms): Verdict {
   const sorted = profiles.toSorted((a, b) => (isPreferred(a.name, b.name) ? -1 : 1));
   const judged = sorted.map((profile) => ({ ...profile, ...judge(pod, profile) }));
@@ -120,7 +126,10 @@ function whyAskedDoesNot(asked: string, judged: readonly Judged[]): string {
   return `its label ${PROFILE_LABEL} names profile "${asked}", which ${problem}.`;
 }
 
-/** EKS has chosen the profile when the pod was created; what the selectors say now does not matter. */
+/**
+ * Decides about an existing pod: EKS chose the profile when the pod was created, so the current selectors do not
+ * matter.
+ */
 function decideAdmitted(pod: Pod, taker: string, judged: readonly Judged[], isComplete: boolean): Decision {
   const status = judged.find(({ name }) => name === taker)?.status;
   const traps: string[] = [];

@@ -70,15 +70,15 @@ class Scene {
     this.create(this.management, 'awsmanagedcontrolplanes', 'prod-cp', { spec, status: { ready: true } });
   }
 
-  /** A Fargate profile in EKS alone. */
+  /** Adds a Fargate profile that exists only in EKS. */
   inEks(name: string, selectors: readonly Selector[], more: Fields = {}): void {
     const profile = { cluster: EKS, region: REGION, name, podExecutionRoleArn: PODS_ROLE };
     this.aws.admin.putProfile({ ...profile, selectors: selectors.map(withLabels), ...more });
   }
 
   /**
-   * An AWSFargateProfile, with its profile in EKS unless the status says that there is none. `requested` is a
-   * replacement that the note names. It serves as soon as the status names it.
+   * Adds an AWSFargateProfile, with its profile in EKS unless the status has none. `requested` is a replacement in the
+   * note. It counts as `served` if it is also in the status.
    */
   managed(name: string, selectors: readonly Selector[], status: Fields = {}, isInEks = true, requested?: string): void {
     if (isInEks) this.inEks(`default_${name}`, selectors);
@@ -271,7 +271,7 @@ describe('capaf explain pod', () => {
     await golden('refused', scene.explain('web-0', 'shop'));
   });
 
-  /** The violations and traps of a workload in `shop` with this spec of pods, in a manifest. */
+  /** Returns the violations and traps of a manifest with a workload in `shop` and this pod spec. */
   const found = async (spec: string, more = '', options: Partial<ExplainOptions> = {}): Promise<readonly string[]> => {
     const template = `template: {metadata: {labels: {app: web}}, spec: ${spec}}`;
     const file = `kind: StatefulSet\nmetadata: {name: web, namespace: shop}\nspec:\n  ${template}\n${more}`;
@@ -356,7 +356,7 @@ describe('capaf explain pod', () => {
       ]);
   });
 
-  // The field cases of issue reports: with each, the pod stayed Pending on Fargate, or did not work as expected.
+  // Cases from issue reports: with each, the pod stayed Pending on Fargate, or did not work as expected.
   const cases: readonly (readonly [spec: string, isFine: boolean])[] = [
     ['{containers: [{}], nodeSelector: {nature: ci}}', false],
     ['{containers: [{}], nodeSelector: {eks.amazonaws.com/compute-type: ec2}}', false],

@@ -12,7 +12,7 @@ const newPod = (object: unknown): Pod => {
 const violationsOf = (object: unknown): readonly string[] =>
   findLimits(newPod(object), 'eu-west-1').violations.map(({ field, message }) => `${field}: ${message}`);
 
-/** `spec` has at least one container, unless it says otherwise. */
+/** Returns a pod. Adds a container unless `spec` sets the containers. */
 const toPod = (spec: string): object => {
   const own = parse(spec) as object;
   return { kind: 'Pod', metadata: { name: 'p' }, spec: { containers: [{}], ...own } };

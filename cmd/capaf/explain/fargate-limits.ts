@@ -1,18 +1,18 @@
 import { type FieldProblem, findFieldProblems } from '../../../pkg/fargate/pod-limits.ts';
 import type { Pod } from './pod.ts';
 
-/** Something in a pod that Fargate does not run. `field` is a path in the manifest. */
+/** A field of a pod that Fargate refuses. `field` is a path in the manifest. */
 export interface Violation {
   readonly field: string;
   readonly message: string;
 }
 
-/** Volumes that the pod claims are not among them. */
+/** The limits that a pod exceeds, except for the volumes that it claims. */
 export interface Limits {
   readonly violations: readonly Violation[];
   /** Why Fargate may refuse the pod. */
   readonly risks: readonly string[];
-  /** What does not keep the pod from starting, but may not work as its author expects. */
+  /** Fields that do not prevent the pod from starting, but may not work as its author expects. */
   readonly advice: readonly string[];
 }
 

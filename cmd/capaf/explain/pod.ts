@@ -4,9 +4,9 @@ import { fieldAt, isRecord, textAt, type UnknownRecord } from 'controller-runtim
 import { type Path, type SourceDocument, decodeAt, listAt, readDocuments, valueAt } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
 
-/** A pod, or the pods that a workload makes from its template. */
+/** A pod, or the pods that a workload creates from its template. */
 export interface Pod {
-  /** Of the manifest: `Pod`, `Deployment`, … */
+  /** The kind of the manifest: `Pod`, `Deployment`, … */
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -15,15 +15,15 @@ export interface Pod {
   readonly spec: UnknownRecord;
   /** The path of `spec` in the manifest, e.g. `spec.template.spec`. */
   readonly path: string;
-  /** The kind of its controller; for a template that of the manifest. */
+  /** The kind of the pod's controller; for a template, the kind of the manifest. */
   readonly owner: string | undefined;
-  /** Of a StatefulSet: each of its pods gets a claim of each template. */
+  /** The claim templates of a StatefulSet: each of its pods gets a claim from each template. */
   readonly claimTemplates: readonly unknown[];
-  /** Set if the API server has admitted the pod already, so that EKS no longer chooses a profile. */
+  /** Set if the pod already exists, so that EKS no longer chooses a profile. */
   readonly created?: { readonly at: Ms | undefined; readonly uid: string; readonly status: unknown };
 }
 
-/** Where the known kinds have their pods. Other kinds may have a field `template` that is none of a pod. */
+/** The paths of the pod templates in the known kinds. In other kinds, a field `template` may not be a pod template. */
 const TEMPLATES: ReadonlyMap<string, Path> = new Map<string, Path>([
   ['Pod', []],
   ['PodTemplate', ['template']],
@@ -35,7 +35,7 @@ const TEMPLATES: ReadonlyMap<string, Path> = new Map<string, Path>([
 
 const hasPods = (object: unknown): boolean => TEMPLATES.has(textAt(object, 'kind') ?? '');
 
-/** `undefined` if the object has no pods, or no containers in them. `namespace` is used if the object names none. */
+/** Returns `undefined` if the object has no pods, or no containers in them. `namespace` is the default namespace. */
 export function podOf(object: unknown, namespace: string): Pod | undefined {
   const kind = textAt(object, 'kind') ?? '';
   const own = fieldAt(object, 'metadata');
@@ -73,7 +73,7 @@ export const textsOf = (value: unknown): Readonly<Record<string, string>> =>
     ),
   );
 
-/** Go takes `null` for an absent field. */
+/** Accepts `null` as an absent field, as Go does. */
 const absentOr = <A>(field: s.Field<A>) => s.optional(s.nullable(field));
 const Texts = absentOr(s.map(s.nullable(s.string())));
 const Metadata = s.object({ namespace: absentOr(s.string()), labels: Texts, annotations: Texts });
@@ -81,18 +81,22 @@ const Template = s.object({ metadata: absentOr(Metadata) });
 
 export interface PodFile {
   readonly pod: Pod;
-  /** Of the whole file, which may have the claims of the pod too. */
+  /** All documents of the file, which may also contain the pod's claims. */
   readonly documents: readonly unknown[];
 }
 
-/** `name` chooses one of several, also as `deployment/web`. @throws Failure */
+/**
+ * Reads a pod from a file. `name` selects a workload if the file contains more than one, as `web` or `deployment/web`.
+ * @throws Failure
+ */
 export async function readPodFile(
   file: string,
   name: string | undefined,
   namespaces: { readonly asked: string | undefined; readonly default: string },
   io: Pick<Io, 'readStdin' | 'signal'>,
 ): Promise<PodFile> {
-  // A chart may have equal keys in a ConfigMap, which kubectl takes without a word.
+  // Duplicate keys are an error only in documents with pods: a rendered chart can contain them in a ConfigMap, which
+  // kubectl silently accepts.
   const documents = await readDocuments(file, io, hasPods);
   const found = documents.filter(({ value }) => hasPods(value));
   const [document, ...others] = found.filter(({ value }) => name === undefined || namesOf(value).includes(name));
@@ -119,7 +123,7 @@ function namesOf(object: unknown): readonly string[] {
   return [name, `${(textAt(object, 'kind') ?? '').toLowerCase()}/${name}`];
 }
 
-/** @throws Failure as kubectl does, also for a label that is no text, such as `yes` */
+/** @throws Failure where kubectl fails, for example for a label that is not a string, such as `yes` */
 function requireMetadata(document: SourceDocument, path: Path, asked: string | undefined): void {
   const own = decodeAt(document, [], Template).metadata?.namespace ?? undefined;
   decodeAt(document, path, Template);

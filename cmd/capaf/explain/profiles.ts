@@ -12,7 +12,7 @@ import type { Profile } from './decide.ts';
 
 type Objects = readonly AWSFargateProfile[];
 
-/** What the management cluster tells. @throws Failure; KubeError */
+/** Reads the cluster and its profiles from the management cluster. @throws Failure; KubeError */
 export async function readManaged({ client, namespace }: KubeAccess, cluster: string, { signal }: Io) {
   const { name, region, controlPlane } = await findEksCluster(client, { namespace, name: cluster }, signal);
   if (region === undefined) throw new Failure(`${controlPlane} has no spec.region; set it`);
@@ -25,8 +25,8 @@ export async function readManaged({ client, namespace }: KubeAccess, cluster: st
 }
 
 /**
- * The profiles of the EKS cluster: those that EKS shows, with what the objects know about them, and those that only
- * objects name. Without an answer of EKS, the objects alone tell.
+ * Returns the profiles of the EKS cluster: those in EKS, with facts from the objects, and those that exist only in
+ * objects. If EKS does not answer, uses only the objects.
  */
 export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[] | undefined): readonly Profile[] {
   if (inEks === undefined) return objects.flatMap((object) => [toProfile(object, undefined), ...inReplacement(object)]);
@@ -34,7 +34,7 @@ export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[]
     inEks.map(({ name, status, selectors, createdAt }) => [name, { name, status, selectors, createdAt }]),
   );
   const ofObjects = objects.map((object): Profile => {
-    // An object without the ARN has no profile yet, and a profile of its name belongs to another owner.
+    // An object without the ARN has no profile yet, so a profile of its name belongs to a different owner.
     const found = object.status?.profileARN === undefined ? undefined : profiles.get(currentProfileNameOf(object));
     if (found !== undefined) profiles.delete(found.name);
     return { ...toProfile(object, inEks), ...found };
@@ -55,7 +55,7 @@ function toProfile(object: AWSFargateProfile, inEks: readonly FargateProfile[] |
   };
 }
 
-/** Whether the profile that status names has the selectors of the spec, as far as the controller has seen. */
+/** Reports whether the profile in status has the spec's selectors, as far as the controller has seen. */
 function isSpecOfProfile(object: AWSFargateProfile): boolean {
   const { metadata, status = {} } = object;
   if (status.profileARN === undefined) return true;
@@ -63,13 +63,16 @@ function isSpecOfProfile(object: AWSFargateProfile): boolean {
   return metadata.generation === status.observedGeneration && successorsOf(object).length === 0 && !isDifferent;
 }
 
-/** The profiles that the controller has asked EKS for, and that do not serve in the place of the one in status yet. */
+/**
+ * Returns the replacement profiles that the controller has requested from EKS, but that have not yet taken over from
+ * the profile in status.
+ */
 const successorsOf = (object: AWSFargateProfile): readonly string[] =>
   noteOf(object).profiles.flatMap(({ name, served }) =>
     served === true || name === object.status?.profileName ? [] : [name],
   );
 
-/** While a replacement is under way, the object has more profiles. The spec is that of the successor. */
+/** Returns the object's other profiles during a replacement. The spec then describes the new profile. */
 function inReplacement(object: AWSFargateProfile): readonly Profile[] {
   const { metadata, spec, status = {} } = object;
   const key = keyText(keyOf({ metadata }));

@@ -34,23 +34,23 @@ export interface ExplainOptions extends CommonOptions, ClusterOptions {
   readonly filename?: string;
 }
 
-/** What the command tells, in the shape of `-o json`. */
+/** The output of the command, in the shape of `-o json`. */
 export interface Explanation extends Verdict {
   readonly violations: readonly Violation[];
-  /** Of a pod that is Pending. */
+  /** Messages about a pod that is Pending. */
   readonly said: readonly Said[];
-  /** What Fargate ignores or needs for itself; the pod starts all the same. */
+  /** Fields that Fargate ignores or that conflict with its own use; the pod still starts. */
   readonly advice: readonly string[];
   /** `null` if the pod is larger than the largest size. */
   readonly size: Size | null;
-  /** What could change the answer and was not seen, with the reason. */
+  /** What was not read although it could change the answer, with the reason. */
   readonly unseen: readonly string[];
 }
 
 interface Access {
   readonly aws: AwsAccess;
   readonly management: KubeAccess | undefined;
-  /** The cluster of the pod. With a manifest it is asked for claims only, and `noWorkload` may say why it cannot be. */
+  /** The cluster of the pod. For a manifest, it is needed only for claims, and `noWorkload` says why it is absent. */
   readonly workload: KubeAccess | undefined;
   readonly noWorkload: string;
 }
@@ -72,8 +72,8 @@ export async function runExplainPod(name: string | undefined, options: ExplainOp
 const NOT_ASKED = 'its cluster was not asked; --kubeconfig or --context names it';
 
 /**
- * With --eks-cluster, the pod is in the cluster of --kubeconfig and --context, as for kubectl. The current context may be
- * that of any cluster, so a manifest is not compared with it.
+ * Opens the pod's cluster. With --eks-cluster, this is the cluster of --kubeconfig and --context, as in kubectl. The
+ * current context may belong to any cluster, so it is not used for a manifest.
  */
 async function openWorkload(options: ExplainOptions, management: KubeAccess | undefined, io: Io) {
   const { workloadKubeconfig, filename, cluster: name = '', eksCluster, kubeconfig, context } = options;
@@ -83,7 +83,7 @@ async function openWorkload(options: ExplainOptions, management: KubeAccess | un
   return openPodCluster({ cluster, eksCluster }, options, management, io);
 }
 
-/** Exported for tests, which have fakes of what the command opens. */
+/** Exported so that tests can pass in fakes. */
 export async function explain(name: string | undefined, options: ExplainOptions, access: Access, io: Io) {
   const { aws, management } = access;
   const { pod, documents } = await readPod(name, options, access.workload, io);
@@ -124,12 +124,12 @@ export async function explain(name: string | undefined, options: ExplainOptions,
   };
 }
 
-/** What runs there, Fargate has not refused. */
+/** Reports whether the pod runs on Fargate: Fargate has then not refused it. */
 const isOnFargate = ({ spec, created }: Pod): boolean =>
   spec['schedulerName'] === 'fargate-scheduler' &&
   ['Running', 'Succeeded'].includes(textAt(created?.status, 'phase') ?? '');
 
-/** The EKS cluster. */
+/** The EKS cluster of the pod. */
 interface Target {
   readonly name: EksClusterName;
   readonly region: string;
@@ -141,14 +141,14 @@ interface Around {
   readonly said: readonly Asked<readonly Said[]>[];
 }
 
-/** What the cluster of the pod tells about the pod's volumes, its network, and its start. */
+/** Reads the pod's volumes, its network, and messages about its start from its cluster. */
 async function readAround({ pod, documents }: PodFile, access: Access, target: Target, io: Io): Promise<Around> {
   const client = access.workload?.client;
   const { signal } = io;
   const claims = await findClaims(pod, { documents, client, why: access.noWorkload, signal });
   const said = await tolerate(signal, () => readSaid(pod, client, signal));
   const ofCluster = () => readClusterGroup(access.aws, target.region, target.name).catch(() => undefined);
-  // A manifest is explained also where its cluster cannot be reached.
+  // A manifest is also explained if its cluster cannot be reached, so messages are read only for an existing pod.
   const asked = pod.created === undefined ? undefined : client;
   const groups = await tolerate(signal, async () => asked && findGroupTrap(pod, asked, ofCluster, signal));
   return { claims, groups: [['the SecurityGroupPolicies', groups]], said: [['the events of the pod', said]] };
@@ -176,7 +176,7 @@ async function readPod(
   return { pod, documents: [] };
 }
 
-/** Whether the exit code is 0. Advice keeps no pod from starting. */
+/** Reports whether the exit code is 0. Advice does not count, because it does not prevent a pod from starting. */
 export const isFine = ({ taker, violations, traps, said }: Explanation): boolean =>
   taker !== null && violations.length === 0 && traps.length === 0 && said.length === 0;
 

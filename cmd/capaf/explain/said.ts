@@ -7,9 +7,9 @@ import { Unseen } from '../aws.ts';
 import { listAt } from '../documents.ts';
 import type { Pod } from './pod.ts';
 
-/** What Kubernetes and Fargate say about a pod that has not started. */
+/** A message of Kubernetes or Fargate about a pod that has not started. */
 export interface Said {
-  /** Who says it, such as `fargate-scheduler`. */
+  /** The source of the message, such as `fargate-scheduler`. */
   readonly source: string;
   readonly message: string;
   readonly fix: string | null;
@@ -19,10 +19,12 @@ const MAX_SHOWN = 5;
 const MAX_LENGTH = 1_000;
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
-/** Reasons of events that keep no pod from starting: without a ConfigMap, Fargate does not log. */
+/** Reasons of events that do not prevent a pod from starting: without a ConfigMap, Fargate does not log. */
 const HARMLESS = ['LoggingDisabled', 'LoggingEnabled'];
 
-/** Of a pod that is Pending; the newest first, each text once. @throws KubeError; Unseen without a cluster */
+/**
+ * Reads the messages about a Pending pod, the newest first, each text once. @throws KubeError; Unseen without a cluster
+ */
 export async function readSaid(
   pod: Pod,
   client: KubeClient | undefined,
@@ -43,7 +45,7 @@ export async function readSaid(
 
 type Text = readonly [source: string, message: string | undefined];
 
-/** The condition PodScheduled, and why containers wait. */
+/** Returns the message of the condition PodScheduled, and why containers wait. */
 function fromStatus(status: unknown): readonly Text[] {
   const containers = ['initContainerStatuses', 'containerStatuses'].flatMap((field) => listAt(status, field));
   const waiting = containers.map((each): Text => {

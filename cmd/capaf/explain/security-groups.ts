@@ -22,7 +22,7 @@ const Policy = s.object({
 });
 type Policy = s.TypeOf<typeof Policy>;
 
-/** The groups of a SecurityGroupPolicy take the place of the cluster's group. @throws KubeError; Unseen */
+/** Finds problems with a SecurityGroupPolicy, whose groups replace the cluster's group. @throws KubeError; Unseen */
 export async function findGroupTrap(
   pod: Pod,
   client: KubeClient,
@@ -59,7 +59,7 @@ const doesSelect = (
 const isMet = (selector: LabelSelector | undefined, labels: Readonly<Record<string, string>>): boolean =>
   selector !== undefined && E.getOrElse(() => false)(evaluateSelector(selector, labels));
 
-/** The security group that EKS creates for a cluster; Fargate gives it to pods. @throws Unseen */
+/** Reads the security group that EKS creates for a cluster, which Fargate assigns to pods. @throws Unseen */
 export const readClusterGroup = (aws: AwsAccess, region: string, name: string): Promise<string | undefined> =>
   aws.ask('eks', 'DescribeCluster', region, async ({ eks }) => {
     const { cluster } = await eks.send(new DescribeClusterCommand({ name }));

@@ -6,19 +6,19 @@ import { listAt } from '../documents.ts';
 import type { Violation } from './fargate-limits.ts';
 import type { Pod } from './pod.ts';
 
-/** Where claims, classes and volumes are: the documents of the pod's file, and the pod's cluster. */
+/** Where claims, classes and volumes are looked up: the documents of the pod's file, and the pod's cluster. */
 export interface VolumeSource {
   readonly documents: readonly unknown[];
-  /** Left out if the cluster is not asked; `why` then says so. */
+  /** `undefined` if the cluster is not read; `why` then says why. */
   readonly client: KubeClient | undefined;
   readonly why: string;
   readonly signal: AbortSignal;
 }
 
-/** A volume that Fargate does not mount, or a text that says why the pod may not start because of one. */
+/** A volume that Fargate does not mount, or a text about a volume that may prevent the pod from starting. */
 export type VolumeFinding = Violation | string;
 
-/** A volume that the pod claims. The claim exists or will be created, by its name, or is made from `template`. */
+/** A volume that the pod claims. The claim has a name and exists or will be created, or is created from `template`. */
 interface Claim {
   readonly field: string;
   readonly name?: string;
@@ -39,7 +39,7 @@ function claimsOf({ spec, path, claimTemplates }: Pod): readonly Claim[] {
   return [...ofVolumes, ...ofTemplates];
 }
 
-/** For each claim of the pod, whether Fargate mounts its volume. */
+/** Reports for each claim of the pod whether Fargate mounts its volume. */
 export const findClaims = (pod: Pod, source: VolumeSource): Promise<readonly Asked<VolumeFinding>[]> =>
   Promise.all(
     claimsOf(pod).map(async (claim): Promise<Asked<VolumeFinding>> => {
@@ -90,28 +90,29 @@ function findInFile({ documents, client }: VolumeSource, resource: Resource, key
   return [...documents, ...(client === undefined ? [EKS_CLASS] : [])].find(isIt);
 }
 
-/** `undefined` also if the cluster is not asked. @throws KubeError */
+/** Returns `undefined` if the object does not exist, or if the cluster is not read. @throws KubeError */
 const readLive = ({ client, signal }: VolumeSource, resource: Resource, key: ObjectKey) =>
   client?.get(resource, key, { signal });
 
-/** From the file, else from the cluster. @throws Unseen */
+/** Reads an object from the file, else from the cluster. @throws Unseen */
 async function read(source: VolumeSource, resource: Resource, key: ObjectKey): Promise<unknown> {
   const found = findInFile(source, resource, key) ?? (await readLive(source, resource, key));
   if (found === undefined && source.client === undefined) throw new Unseen(source.why);
   return found;
 }
 
-/** Whether Fargate mounts the volume of a claim, of a template for one, or of the class. @throws Unseen */
+/** Returns why Fargate does not mount the volume of a claim or of a claim template. @throws Unseen */
 async function findMountProblem(source: VolumeSource, claim: unknown): Promise<string | undefined> {
   const annotations = fieldAt(fieldAt(claim, 'metadata'), 'annotations');
   const spec = fieldAt(claim, 'spec');
-  // Kubernetes tells it there while it provisions the volume, also to those who may not read classes and volumes.
+  // Kubernetes sets this annotation while it provisions the volume, so this works without permission to read classes
+  // and volumes.
   const provisioner = textAt(annotations, 'volume.kubernetes.io/storage-provisioner');
   if (provisioner !== undefined) return findDriverProblem(provisioner);
   const volume = textAt(spec, 'volumeName');
   if (volume !== undefined) return findVolumeProblem(await read(source, VOLUMES, { namespace: '', name: volume }));
   const className = fieldAt(spec, 'storageClassName');
-  // The claim waits for a volume of an administrator, who may create one of EFS.
+  // The claim waits for a volume that an administrator creates, maybe on EFS.
   if (className === '') return undefined;
   const isNamed = typeof className === 'string';
   const found = isNamed
@@ -123,7 +124,7 @@ async function findMountProblem(source: VolumeSource, claim: unknown): Promise<s
   return findDriverProblem(driver);
 }
 
-/** Of several, Kubernetes takes the newest. @throws Unseen */
+/** Finds the default class. If there are several, Kubernetes uses the newest. @throws Unseen */
 async function findDefaultClass({ client, why, signal }: VolumeSource): Promise<unknown> {
   if (client === undefined) throw new Unseen(why);
   const { items } = await client.list(CLASSES, { signal });

@@ -21,7 +21,7 @@ const FILES = {
   terraform: 'terraform-state.json',
 } as const;
 
-/** The places of all texts in a value. */
+/** Returns the paths of all texts inside of a value. */
 const textsIn = (value: unknown, path: Path = []): readonly Path[] =>
   typeof value === 'string'
     ? [path]
@@ -36,12 +36,12 @@ function replaced(value: unknown, path: Path, text: string): unknown {
   return copy;
 }
 
-/** What a user would run, as the steps print it. `undefined`: the file is refused. */
+/** Returns the commands in the printed steps, which a user would run; `undefined`: the file is refused. */
 function commandsOf(from: keyof typeof FILES, document: SourceDocument): readonly (readonly string[])[] | undefined {
   const target = { namespace: 'team-a', clusterName: undefined, eksCluster: EksClusterName.of('prod') };
   try {
     const sources = SOURCES[from].read(document);
-    // As runImport completes them.
+    // The sources with the fields that runImport adds.
     const completed = sources.map((source) => ({ ...source, cluster: source.cluster ?? target.eksCluster }));
     const steps = completed.flatMap(
       (source) => takeOver(source, left(''), { ...target, region: undefined }, 'web').steps,
@@ -60,7 +60,7 @@ function commandsOf(from: keyof typeof FILES, document: SourceDocument): readonl
 
 const VERBS = /^(?:kubectl|terraform|capaf|annotate|patch|delete|scale|state|rm|import)$/;
 
-/** The verbs and the names of the options, which decide what a command does. */
+/** Returns the verbs and the option names, which decide what a command does. */
 function shapeOf(words: readonly string[]): readonly string[] {
   const end = words.includes('--') ? words.indexOf('--') : words.length;
   return words.map((word, index) => {

@@ -9,20 +9,20 @@ import { findProfileNameProblem } from '../../../pkg/fargate/names.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { type Path, type SourceDocument, decodeAt, valueAt } from '../documents.ts';
 
-/** A Fargate profile as its present owner describes it. A fact is `undefined` if the source does not tell it. */
+/** A Fargate profile as its current owner describes it. A fact is `undefined` if the source does not contain it. */
 export interface SourceProfile extends Partial<Omit<Facts, 'tags'>>, Pick<Facts, 'tags'> {
   /** The owner and the place, such as `eksctl ClusterConfig, cluster.yaml:12:5`. */
   readonly source: string;
-  /** Of CloudFormation, which sets it as a tag of what it creates. */
+  /** CloudFormation's logical ID, with which it tags the resources that it creates. */
   readonly logicalId?: string;
-  /** How the present owner gives the profile up without deleting it. */
+  /** How the current owner releases the profile without deleting it. */
   readonly release: readonly string[];
 }
 
 type Facts = ReturnType<typeof readFacts>;
 type Fact = keyof typeof FIELDS;
 
-/** The names of a fact's field in the API of EKS, in CloudFormation, in Terraform and in manifests. */
+/** The names of each fact's field in the EKS API, in CloudFormation, in Terraform and in manifests. */
 const FIELDS = {
   cluster: /^cluster_?name$/i,
   name: /^(?:fargate_?profile_?)?name$/i,
@@ -34,9 +34,12 @@ const FIELDS = {
   arn: /^(?:fargate_?profile_?)?arn$/i,
 };
 
-/** Each fact, from the first path that has it. @throws Failure if a value is wrong, or a required fact is absent */
+/**
+ * Reads each fact from the first path that contains it. @throws Failure if a value is wrong, or a required fact is
+ * absent
+ */
 export function readFacts(document: SourceDocument, paths: readonly Path[], required: readonly Fact[]) {
-  // The longest name comes first: `tags_all` of Terraform has those of `default_tags` too.
+  // The longest name comes first, because Terraform's `tags_all` also contains the `default_tags`.
   const fields = paths.flatMap((path) =>
     Object.keys(valueAt(document.value, path) ?? {})
       .toSorted((a, b) => b.length - a.length)
@@ -64,14 +67,17 @@ const isEmpty = (value: unknown): boolean =>
 
 const absent = (wanted: string) => s.refine(s.anything(), () => E.left(wanted));
 
-/** An intrinsic function of CloudFormation is no value: `{"Ref": "Role"}`, or in YAML `!Ref Role`. */
+/**
+ * Reports whether a value contains a CloudFormation intrinsic function, and is thus not known: `{"Ref": "Role"}`, or in
+ * YAML `!Ref Role`.
+ */
 function hasIntrinsic(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const [key = '', ...others] = Object.keys(value);
   return (others.length === 0 && /^(?:Ref$|Fn::|!)/.test(key)) || Object.values(value).some(hasIntrinsic);
 }
 
-/** `to` gives `undefined` for a wrong text. */
+/** Declares a string field; `to` returns `undefined` for an invalid text. */
 const valid = <A>(wanted: string, to: (text: string) => A | undefined): s.Field<A> =>
   s.refine(s.string({ wanted }), (text) => {
     const value = to(text);
@@ -90,14 +96,14 @@ export const profileField = valid(
 const roleField = valid('the ARN of an IAM role, such as arn:aws:iam::123456789012:role/pods', (arn) =>
   parseRoleArn(arn) === undefined ? undefined : RoleArn.of(arn),
 );
-/** So that no name of a file is an option of a command. */
+/** Names must be valid, so that a name from a file cannot become an option of a printed command. */
 export const objectNameField = matching('the name of an object', /^[a-z0-9][-a-z0-9.]{0,252}$/);
 export const namespaceNameField = matching('the name of a namespace', /^[a-z0-9][-a-z0-9]{0,62}$/);
 const regionField = matching('an AWS region, such as eu-west-1', /^[a-z]+(?:-[a-z0-9]+)+$/);
 const arnField = matching('the ARN of a Fargate profile', /^arn:[a-z-]+:eks:[a-z]+(?:-[a-z0-9]+)+:/);
 const subnetsField = s.list(matching('the id of a subnet, such as subnet-0123456789abcdef0', /^subnet-[0-9a-z-]+$/));
 
-/** A map, or the list of CloudFormation, which takes numbers and booleans as texts. */
+/** Tags as a map, or as CloudFormation's list of keys and values. */
 const pairsField: s.Field<Tags> = s.view(
   s.listOr(s.list(s.object({ Key: s.string(), Value: s.string() })), s.map(s.string())),
   (found) => (isRecord(found) ? found : Object.fromEntries(found.map(({ Key, Value }) => [Key, Value]))),

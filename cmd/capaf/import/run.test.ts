@@ -23,7 +23,7 @@ const TESTDATA = 'cmd/capaf/import/testdata';
 const golden = (name: string): URL => new URL(`testdata/golden/${name}`, import.meta.url);
 const REGION = 'eu-west-1';
 const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
-/** What the default chain of the AWS SDK reads, which has no other way to get credentials. */
+/** The environment for the AWS SDK's default chain, whose only source of credentials this is. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   AWS_ACCESS_KEY_ID: 'test',
   AWS_SECRET_ACCESS_KEY: 'secret',
@@ -62,7 +62,7 @@ describe('capaf import', () => {
       ...profile,
     });
 
-  /** What a user sees: standard output, or the error message with exit code 1. */
+  /** Returns what a user sees: standard output, or the error message with exit code 1. */
   async function run(
     files: readonly string[],
     { from, ...options }: Partial<Omit<ImportOptions, 'from'>> & { readonly from: ImportSource | undefined },

@@ -73,7 +73,7 @@ async function readSources(files: readonly string[], from: ImportSource, io: Io)
   return sources;
 }
 
-/** Only the names, because all else comes from AWS later. */
+/** Lists only the names, because everything else is read from AWS later. */
 async function listLive(target: Target, aws: AwsAccess): Promise<readonly SourceProfile[]> {
   const cluster = target.eksCluster;
   const region = requireRegion(target.region ?? aws.region);
@@ -86,8 +86,8 @@ async function listLive(target: Target, aws: AwsAccess): Promise<readonly Source
 const LOGICAL_ID_TAG = 'aws:cloudformation:logical-id';
 
 /**
- * A template may leave the name of a profile to CloudFormation. Then the name in AWS is that of the only profile with the
- * tag of CloudFormation, or else of the only one with the selectors, that no other source names.
+ * Finds the names of profiles whose template leaves the name to CloudFormation. Among the profiles that no other source
+ * names, takes the only one with CloudFormation's tag, or else the only one with the same selectors.
  */
 async function findNames(sources: readonly SourceProfile[], aws: AwsAccess): Promise<readonly SourceProfile[]> {
   const used = new Set(sources.map(({ name }) => name));
@@ -113,7 +113,7 @@ const lookUp = ({ cluster, region, name }: SourceProfile, aws: AwsAccess): Promi
     return seen((await aws.open(region)).profiles.describe(cluster, name));
   });
 
-/** The profiles of the EKS cluster that the options name, and a note about each other profile. */
+/** Returns the profiles of the EKS cluster in the options, and a note about each other profile. */
 function divide(sources: readonly SourceProfile[], { eksCluster, region }: Target) {
   const isHere = (source: SourceProfile): boolean =>
     source.cluster === eksCluster && (region === undefined || source.region === region);
@@ -122,7 +122,7 @@ function divide(sources: readonly SourceProfile[], { eksCluster, region }: Targe
   return { here: sources.filter(isHere), notes: sources.filter((source) => !isHere(source)).map(note) };
 }
 
-/** DNS names, each once, from names that may have upper case and underscores. */
+/** Returns unique DNS names for names that may contain upper case and underscores. */
 export function objectNames(sources: readonly Pick<SourceProfile, 'name'>[]): readonly string[] {
   const used = new Set<string>();
   const counts = new Map<string, number>();

@@ -26,11 +26,11 @@ const readDescribed: Reader = (document) => {
 };
 
 /**
- * Templates of CloudFormation and of the CDK.
+ * Reads templates of CloudFormation and of the CDK.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-eks-fargateprofile.html
  */
 const readCloudFormation: Reader = (template) => {
-  // CloudFormation takes numbers and booleans as texts.
+  // CloudFormation converts numbers and booleans to strings.
   const value: unknown = JSON.parse(
     JSON.stringify(template.value, (_, inner: unknown) =>
       typeof inner === 'number' || typeof inner === 'boolean' ? String(inner) : inner,
@@ -41,7 +41,7 @@ const readCloudFormation: Reader = (template) => {
     throw new Failure(`${template.at(['Resources'])}: no template of CloudFormation, because it has no Resources`);
   return Object.keys(resources).flatMap((id) => {
     const type = textAt(resources[id], 'Type');
-    // The construct FargateProfile of the CDK passes the input of the call on.
+    // The CDK's construct FargateProfile contains the input of the EKS call.
     const isCdk = type === 'Custom::AWSCDK-EKS-FargateProfile';
     if (!isCdk && type !== 'AWS::EKS::FargateProfile') return [];
     const path = ['Resources', id, 'Properties', ...(isCdk ? ['Config'] : [])];
@@ -85,7 +85,7 @@ const profilesAt = (value: unknown, path: Path) =>
 const resourcesOfState = (state: unknown) =>
   profilesAt(state, ['resources']).flatMap(({ item, path }) =>
     itemsAt(state, [...path, 'instances'])
-      // A deposed instance waits for its deletion after a replacement.
+      // A deposed instance was replaced, and waits for its deletion.
       .filter(({ item: instance }) => textAt(instance, 'deposed') === undefined)
       .map((instance) => {
         const key = valueAt(instance.item, ['index_key']);
@@ -142,20 +142,20 @@ const readAck: Reader = (document) =>
 
 const EXTERNAL_NAME = 'crossplane.io/external-name';
 
-/** The classic provider of Crossplane, and the one of Upbound, whose second group has namespaced objects. */
+/** Reads objects of Crossplane's classic provider, and of Upbound's, whose second group has namespaced objects. */
 const readCrossplane: Reader = (document) =>
   ['eks.aws.crossplane.io', 'eks.aws.upbound.io', 'eks.aws.m.upbound.io'].flatMap((group) =>
     kubernetesObjects(document, 'FargateProfile', group).map((object) => {
       const { name, kubectl, owners } = object;
       const paths = ['spec.forProvider', 'status.atProvider'].map((path) => path.split('.'));
       const facts = readFacts(object, paths, []);
-      // The name in AWS; that of Upbound's provider is `<cluster>:<profile>`.
+      // The name in AWS; Upbound's provider stores it as `<cluster>:<profile>`.
       const path = ['metadata', 'annotations', EXTERNAL_NAME];
       const id = textAt(valueAt(object.value, ['status', 'atProvider']), 'id');
       const externalName = textAt(valueAt(object.value, path.slice(0, -1)), EXTERNAL_NAME) ?? id ?? name;
       const [profile, cluster] = externalName.split(':').toReversed();
       const inAws = { ...object, value: { [EXTERNAL_NAME]: profile, cluster }, at: () => object.at(path) };
-      // Objects with a namespace have no deletionPolicy.
+      // Namespaced objects have no deletionPolicy.
       const kept = group.includes('.m.') ? { managementPolicies: ['Observe'] } : { deletionPolicy: 'Orphan' };
       const patch = `--patch=${JSON.stringify({ spec: kept })}`;
       return {

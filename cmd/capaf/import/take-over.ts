@@ -12,13 +12,13 @@ import type { Answer } from '../aws.ts';
 import { shellCommand } from '../shell.ts';
 import type { SourceProfile } from './facts.ts';
 
-/** What the options say about the new objects, and about the EKS cluster of the profiles. */
+/** The options about the new objects and the EKS cluster of the profiles. */
 export interface Target {
   readonly namespace: string;
-  /** `undefined`: the objects name the EKS cluster instead. */
+  /** `undefined`: the objects set spec.eksCluster instead. */
   readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
-  /** `undefined`: any; the sources tell. */
+  /** `undefined`: any region; it comes from the sources. */
   readonly region: string | undefined;
 }
 
@@ -41,15 +41,15 @@ export interface TakeOver {
   readonly source: string;
   readonly verdict: keyof typeof VERDICTS;
   readonly notes: readonly string[];
-  /** In an order in which no owner deletes the profile. */
+  /** The steps, in an order in which no owner deletes the profile. */
   readonly steps: readonly string[];
   readonly manifest?: object;
 }
 
-/** The user has to decide something, or to look at AWS. */
+/** Reports whether the user has to decide something, or to check AWS. */
 export const needsAttention = ({ verdict }: TakeOver): boolean => ['differs', 'absent', 'incomplete'].includes(verdict);
 
-/** `name` is that of the new object. */
+/** Returns how to take over a profile. `name` is the name of the new object. */
 export function takeOver(source: SourceProfile, lookup: Lookup, target: Target, name: string): TakeOver {
   const { cluster: eksCluster, region, name: profile } = source;
   const result = (verdict: TakeOver['verdict'], ...notes: readonly string[]) => {
@@ -95,7 +95,10 @@ const withValuesOfAws = (source: SourceProfile, profile: FargateProfile): Source
   tags: profile.tags,
 });
 
-/** Most owners set more tags than the source names, so only tags that AWS lacks count. */
+/**
+ * Describes the differences between source and AWS. Most owners set more tags than the source contains, so only tags
+ * missing from AWS count.
+ */
 function describeDifferences(source: SourceProfile, profile: FargateProfile): readonly string[] {
   const { selectors, subnetIDs: subnets, roleARN: roleArn, tags } = source;
   const inAws = (key: string): string | undefined => tagKeys.tagValue(profile.tags, key, tagKeys.keepCase);
@@ -109,7 +112,7 @@ function describeDifferences(source: SourceProfile, profile: FargateProfile): re
   ];
 }
 
-/** Neither YAML nor JSON prints the fields that are `undefined`. */
+/** Returns the manifest, in which fields may be `undefined`: YAML and JSON omit them. */
 const toManifest = (found: SourceProfile, { namespace, clusterName }: Target, name: string): object => ({
   apiVersion: API_VERSION,
   kind: KIND,
@@ -128,9 +131,12 @@ const toManifest = (found: SourceProfile, { namespace, clusterName }: Target, na
 
 const orAbsent = (map: tagKeys.Tags): tagKeys.Tags | undefined => (Object.keys(map).length === 0 ? undefined : map);
 
-/** Of controllers. Such tags, and those of AWS, stay on the profile, but spec.additionalTags may not have them. */
+/**
+ * The prefixes of controllers' tags. Such tags, and those of AWS, stay on the profile, but are not allowed in
+ * spec.additionalTags.
+ */
 const RESERVED = [tagKeys.CLUSTER_TAG_PREFIX, tagKeys.OWNER_TAG.slice(0, tagKeys.OWNER_TAG.lastIndexOf('/') + 1)];
-/** The CRD refuses more, because AWS allows 50 and the controller adds up to three. */
+/** The CRD's limit: AWS allows 50 tags, and the controller adds up to three. */
 const MAX_ADDITIONAL_TAGS = MAX_TAGS - 3;
 
 const assignableTags = (tags: tagKeys.Tags): tagKeys.Tags =>
@@ -142,7 +148,7 @@ const assignableTags = (tags: tagKeys.Tags): tagKeys.Tags =>
       .slice(0, MAX_ADDITIONAL_TAGS),
   );
 
-/** For a profile whose name only AWS knows. */
+/** Returns the manual steps for a profile whose name only AWS knows. */
 function stepsByHand(
   { cluster, region, release }: SourceProfile,
   { namespace, clusterName }: Target,
@@ -173,7 +179,7 @@ function stepsOf(found: SourceProfile, target: Target, name: string): readonly s
   ];
 }
 
-/** Manifests in YAML, and comments. */
+/** Returns the manifests in YAML, with comments. */
 export function toText(all: readonly TakeOver[], notes: readonly string[]): string {
   const hasManifest = all.some(({ manifest }) => manifest !== undefined);
   const keep = 'An adopted profile goes with its object, unless spec.deletionPolicy is Retain';
@@ -199,8 +205,8 @@ function linesOf(each: TakeOver): readonly string[] {
 const comment = (line: string): string => `# ${toPrintableLine(line)}\n`;
 
 function toYaml(manifest: object): string {
-  // kubectl reads YAML 1.1, in which for example `yes` is no text.
+  // kubectl reads YAML 1.1, in which for example `yes` is not a string.
   const text = stringify(manifest, { compat: 'yaml-1.1', aliasDuplicateObjects: false, lineWidth: 0 });
-  // A text in YAML may be without quotes, and then without escape sequences. JSON is YAML too.
+  // Unquoted YAML strings cannot contain escape sequences, so hidden characters need JSON, which is also YAML.
   return hasHidden(text) ? `${escapeHidden(JSON.stringify(manifest, undefined, 2))}\n` : text;
 }

@@ -16,14 +16,14 @@ import { Failure, type Io } from '../io.ts';
 
 export type Manifest = ReturnType<typeof toManifest>[number];
 
-/** The AWSFargateProfiles of files, of folders, and with `-` of standard input. @throws Failure with file and line */
+/** Reads AWSFargateProfiles from files, folders, and for `-` from standard input. @throws Failure with file and line */
 export async function readManifests(paths: readonly string[], io: Io): Promise<readonly Manifest[]> {
   const files = (await Array.fromAsync(paths, listFiles)).flat();
   const documents = await Array.fromAsync(files, (file) => readDocuments(file, io));
   return documents.flat().flatMap(toManifest);
 }
 
-/** Those of a folder that `kubectl apply -f` reads. @throws Failure */
+/** Lists the files of a folder that `kubectl apply -f` would read. @throws Failure */
 export async function listFiles(path: string): Promise<readonly string[]> {
   if (path === '-') return [path];
   try {
@@ -35,7 +35,7 @@ export async function listFiles(path: string): Promise<readonly string[]> {
   }
 }
 
-/** Without what only the API server writes. */
+/** Removes the fields that only the API server writes. */
 function toManifest({ value, at }: SourceDocument) {
   if (!isRecord(value) || value['kind'] !== KIND) return [];
   const source = at([]).replace(/:\d+$/, '');
@@ -54,9 +54,9 @@ function toManifest({ value, at }: SourceDocument) {
 const recordAt = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
 
 /**
- * The object that the API server would store. Fields that the manifest does not have are removed from the spec, as by
- * `kubectl replace`; labels and annotations of others stay. `live` is the object as it is.
- * @throws Failure with the answer of the API server
+ * Returns the object that the API server would store. Fields missing from the manifest are removed from the spec, as by
+ * `kubectl replace`; labels and annotations from other clients stay. `live` is the current object.
+ * @throws Failure with the API server's answer
  */
 export async function dryRun(
   client: KubeClient,

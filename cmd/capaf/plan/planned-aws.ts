@@ -7,7 +7,7 @@ import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import { OWNER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 
-/** A change in AWS, in the words of AWS's API. */
+/** A change in AWS, in the terms of AWS's API. */
 export interface PlannedChange {
   readonly operation: string;
   readonly resource: string;
@@ -22,15 +22,18 @@ export interface ChangedField {
   readonly before?: unknown;
   /** `undefined`: the field is removed. */
   readonly after?: unknown;
-  /** The Fargate profile that is replaced, because EKS cannot change this field of it. */
+  /** The Fargate profile that is replaced, because EKS cannot change this field. */
   readonly replaces?: string;
 }
 
-/** The answers of AWS to the first reads of one kind, and then what the planned changes have made of them. */
+/** AWS's answers to the first reads of one kind, updated by the planned changes. */
 class Answers<A> extends Map<string, { readonly answer: A }> {
   private readonly asked = new Set<string>();
 
-  /** Errors are not remembered. `others`: what is read at the same time, because later passes ask for it. */
+  /**
+   * Returns the remembered answer, or reads it. Does not remember errors. `others` are read at the same time, because
+   * later passes need them.
+   */
   async read(
     key: string,
     call: () => cloud.Call<A>,
@@ -53,9 +56,9 @@ class Answers<A> extends Map<string, { readonly answer: A }> {
 export type PlannedAws = ReturnType<typeof plannedAws>;
 
 /**
- * AWS as it would be after the changes of the controller. Each fact comes from AWS when it is first read; a change stays
- * in memory, and `onChange` is told. `rolesAhead` are the roles that the passes of a cluster read one after the other, so
- * the first read of one is that of all.
+ * Simulates AWS after the controller's changes. Each fact comes from AWS when it is first read; a change stays in
+ * memory, and is passed to `onChange`. `rolesAhead` are the roles that the passes of a cluster read one after the
+ * other; the first read of one of them reads all.
  */
 export function plannedAws(
   live: cloud.Sessions,
@@ -69,7 +72,7 @@ export function plannedAws(
   const policies = new Answers<readonly string[]>();
   const entries = new Answers<cloud.AccessEntryLookup>();
 
-  /** `apply` returns what the call answers. */
+  /** Records a change. `apply` returns the response of the call. */
   const change = async <A>(
     operation: string,
     resource: string,
@@ -81,7 +84,7 @@ export function plannedAws(
     onChange({ operation, resource, fields, ...(deletedProfile !== undefined && { deletedProfile }) });
     return E.right(answer);
   };
-  /** Changes something that a pass has read before. */
+  /** Changes a resource that a pass has read before. */
   function update<A extends Shown>(
     operation: string,
     resource: string,
@@ -241,7 +244,7 @@ export function plannedAws(
         now: () => clock.now(),
       }))(await live.open(...request)),
 
-    /** Lets EKS finish the changes of profiles. Returns what it has finished, in words. */
+    /** Finishes EKS's changes of profiles. Returns descriptions of the finished changes. */
     finishChanges: (): readonly string[] =>
       [...profiles].flatMap(([key, { answer }]) => {
         if (answer.kind !== 'found') return [];
@@ -265,7 +268,7 @@ const newFields = (fields: Readonly<Record<string, unknown>>): readonly ChangedF
 
 type NewProfile = Parameters<cloud.Session['profiles']['create']>[0];
 
-/** `old`: the profile whose place the new one takes. Without subnets EKS chooses them. */
+/** Returns the fields of a new profile. `old` is the profile that it replaces. Without subnets, EKS chooses them. */
 export function profileFields(wanted: NewProfile, old: cloud.FargateProfile | undefined): readonly ChangedField[] {
   const { cluster: _cluster, name: after, ...fields } = wanted;
   const all = newFields(fields);
@@ -281,7 +284,7 @@ export function profileFields(wanted: NewProfile, old: cloud.FargateProfile | un
   return all.map((each) => (before.has(each.name) ? { ...each, before: before.get(each.name), replaces } : each));
 }
 
-/** Of a role or profile. Other fields do not change. */
+/** Returns the changed fields of a role or profile. Fields that are not compared never change. */
 function changedFields(before: Shown, after: Shown): readonly ChangedField[] {
   const shown = ({ trust, permissionsBoundary, tags }: Shown): Readonly<Record<string, string | undefined>> => {
     const ofTags = Object.entries(tags).map(([key, value]) => [`tags["${key}"]`, value] as const);

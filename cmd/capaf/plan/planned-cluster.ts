@@ -13,13 +13,13 @@ import { applyMergePatch } from 'controller-runtime/json';
 export type PlannedCluster = ReturnType<typeof plannedCluster>;
 
 /**
- * The API server as it would be after the writes of the controller: a patch or deletion stays in memory. Passes make no
- * other writes, and the connection refuses them.
+ * Simulates the API server after the controller's writes: a patch or deletion stays in memory. Passes do not make other
+ * writes, and the connection refuses them.
  */
 export function plannedCluster(live: KubeClient) {
   const planned = new Map<string, KubeObject>();
   const lists = new Map<string, KubeList>();
-  /** Higher than each real resourceVersion, so that no list is newer. */
+  /** Higher than every real resourceVersion, so that lists never appear to be newer. */
   let version = 10n ** 18n;
   const idOf = ({ group, plural }: Resource, key: ObjectKey): string => `${group}/${plural} ${keyText(key)}`;
   function put(resource: Resource, object: KubeObject): KubeObject {
@@ -27,7 +27,7 @@ export function plannedCluster(live: KubeClient) {
     planned.set(idOf(resource, keyOf(object)), stored);
     return stored;
   }
-  /** Nothing changes while a plan is made, so each object and each list is read once. */
+  /** The plan assumes that nothing else changes, so each object and each list is read once. */
   const get: KubeClient['get'] = async (resource, key, options) => {
     const id = idOf(resource, key);
     const object = planned.get(id) ?? (await live.get(resource, key, options));
@@ -53,7 +53,7 @@ export function plannedCluster(live: KubeClient) {
       // eslint-disable-next-line typescript/no-unsafe-type-assertion -- a patch of the controller keeps the metadata
       return put(resource, applyMergePatch(before, patch) as KubeObject);
     },
-    /** The controller deletes an AWSFargateProfile whose cluster is being deleted. */
+    /** Needed because the controller deletes an AWSFargateProfile whose cluster is being deleted. */
     delete: async (resource, key, options) => {
       const before = await get(resource, key, options);
       const deletionTimestamp = '1970-01-01T00:00:00Z';

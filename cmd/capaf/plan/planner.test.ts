@@ -34,7 +34,10 @@ interface World {
   readonly deletionProtection: boolean;
 }
 
-/** The object `team-a/web`, whose profile and role are as the spec asks for, in the EKS cluster of Cluster `prod`. */
+/**
+ * Plans the deletion of the object `team-a/web`, whose profile and role match the spec, in the EKS cluster of Cluster
+ * `prod`.
+ */
 async function planDeletion({ isClusterDeleted, deletionProtection }: World): Promise<string> {
   const api = newApi();
   const key = keyOf(api.put({ note: NOTED, status: RECORDED }));
@@ -66,7 +69,10 @@ async function startPlannerOn(api: Api, session: Session) {
   return { planner, stop };
 }
 
-/** Objects of the namespace `team-a` in one EKS cluster. Each has its profile, with this status, and its role. */
+/**
+ * Returns objects in the namespace `team-a` and in one EKS cluster. Each has its role, and its profile with this
+ * status.
+ */
 function siblings(statuses: Readonly<Record<string, SimulatedProfile['status']>>) {
   const api = newApi();
   api.putControlPlane({ region: RECORDED.region, eksClusterName: EKS_CLUSTER });

@@ -29,15 +29,15 @@ import { plannedCluster } from './planned-cluster.ts';
 export interface PlannedObject {
   readonly namespace: string;
   readonly name: string;
-  /** Of the Cluster, or else of the EKS cluster, that the spec names. */
+  /** The name of the Cluster, or else of the EKS cluster, in the spec. */
   readonly clusterName: string | undefined;
   readonly eksCluster: string | undefined;
-  /** Of this EKS cluster; the region of the manager unless the spec names another. */
+  /** The region of this EKS cluster; the manager's region unless the spec sets a different one. */
   readonly region: string | undefined;
-  /** What pauses the object now. The plan begins when the pause is over. */
+  /** What pauses the object now. The plan assumes that the pause has ended. */
   readonly pausedBy: readonly string[];
   readonly changes: readonly TimedChange[];
-  /** The condition Ready once the controller has to wait for the first time, or has nothing more to do. */
+  /** The condition Ready when the controller first has to wait, or has nothing more to do. */
   readonly then: Outcome;
   /** The condition Ready after all changes. */
   readonly end: Outcome;
@@ -46,7 +46,7 @@ export interface PlannedObject {
 }
 
 export interface TimedChange extends PlannedChange {
-  /** What happens before the change; `undefined`: the controller makes it at once. */
+  /** What the change waits for; `undefined`: the controller makes it at once. */
   readonly after?: string;
 }
 
@@ -65,21 +65,25 @@ export interface PlannerOptions {
   readonly signal: AbortSignal;
 }
 
-/** An object may need as many passes until it waits: an adoption reads AWS again after each tag. */
+/** How many passes an object may need until it waits: an adoption reads AWS again after each tag. */
 const MOST_PASSES = 10;
-/** EKS changes one profile after the other, and an object may have predecessors. Siblings of the objects count too. */
+/**
+ * A limit on rounds, because EKS changes one profile after the other, and an object may have old profiles. Other
+ * objects of the same cluster count too.
+ */
 const ROUNDS_PER_OBJECT = 6;
 const LEAST_ROUNDS = 60;
 const RESYNC: Ms = 10 * 60_000;
 
 /**
- * Runs the product's own reconciler on a copy of the world: it reads the API server and AWS, and what it writes stays in
- * memory. When each object waits, EKS finishes its changes in the copy, and the passes go on, until nothing changes.
+ * Runs the real reconciler against simulations of the API server and AWS, which read the real ones and keep writes in
+ * memory. When every object waits, the simulated EKS finishes its changes, and the passes continue until nothing
+ * changes.
  */
 export async function startPlanner(options: PlannerOptions) {
   const { client, sessions, clock: real, signal } = options;
   let skipped: Ms = 0;
-  /** The plan puts it forward instead of waiting. Deadlines of requests count real time. */
+  /** A clock that the plan advances instead of waiting. Deadlines of requests use real time. */
   const clock: Clock = {
     now: () => real.now() + skipped,
     monotonic: () => real.monotonic() + skipped,
@@ -91,9 +95,9 @@ export async function startPlanner(options: PlannerOptions) {
   const onChange = (change: PlannedChange): void => {
     changes.push([current, { ...change, ...(stage !== undefined && { after: stage }) }]);
   };
-  /** The objects that get passes: those of the plan, and siblings for which they wait. */
+  /** The objects that are reconciled: those of the plan, and other objects of the same cluster for which they wait. */
   const all = new Map<string, ObjectKey>();
-  /** Those of the other planned objects in the cluster of the current object. */
+  /** Returns the roles of the other planned objects in the current object's cluster. */
   const rolesAhead = () => {
     const object = find(parseKeyText(current));
     const siblings = object === undefined ? [] : listSiblings(object, caches.typed.profiles);
@@ -106,7 +110,7 @@ export async function startPlanner(options: PlannerOptions) {
   const cluster = plannedCluster(client);
   const caches = newCaches({ client: cluster, clock, random: systemRandom, logger: SILENT });
   const drained = new Set<string>();
-  /** In the plan, all pods move at once. */
+  /** Simulates a drain in which all pods move at once. */
   const openPods: OpenPods = async (_session, { eksCluster }, { predecessor, since, until, obstacle }) => {
     const id = `${eksCluster} ${predecessor}`;
     if (obstacle === undefined && !drained.has(id)) {
@@ -116,12 +120,15 @@ export async function startPlanner(options: PlannerOptions) {
     drained.add(id);
     return E.right(undefined);
   };
-  /** The objects that need no pass while others change: they are Ready, or wait for a sibling. */
+  /**
+   * The objects that need not be reconciled while others change: they are Ready, or wait for another object of the
+   * cluster.
+   */
   const resting = new Set<string>();
-  /** The objects whose last pass had to wait for a sibling, with a deletion too. */
+  /** The objects whose last pass had to wait for another object of the cluster, including deletions. */
   const waiting = new Set<string>();
   let isWoken = false;
-  /** The reconciler asks for a pass, because the turn of an object in its EKS cluster may have come. */
+  /** Handles the reconciler's request to reconcile an object whose turn in the EKS cluster may have come. */
   const wake = (key: ObjectKey): void => {
     if (resting.delete(keyText(key))) isWoken = true;
   };
@@ -133,20 +140,20 @@ export async function startPlanner(options: PlannerOptions) {
     }),
   );
 
-  /** The object as it is now, or will be; `undefined` if there is none or it cannot be read. */
+  /** Returns the object with the planned changes; `undefined` if it does not exist or cannot be decoded. */
   function find(key: ObjectKey): AWSFargateProfile | undefined {
     const lookup = caches.typed.profiles.lookup(key);
     return lookup.kind === 'found' && E.isRight(lookup.decoded) ? lookup.decoded.right : undefined;
   }
 
-  /** `undefined`: the object records none yet. */
+  /** Returns the recorded AWS account; `undefined` if the object has none yet. */
   function accountOf(key: ObjectKey): string | undefined {
     const object = find(key);
     const location = object && locationOf(object);
     return location?.kind === 'known' ? location.account : undefined;
   }
 
-  /** Returns the shortest time after which an object goes on without anything that happens in AWS. */
+  /** Returns the shortest time after which an object continues even if nothing happens in AWS. */
   async function passOver(): Promise<Ms | undefined> {
     let shortest: Ms | undefined;
     for (const [text, key] of all) {
@@ -170,10 +177,10 @@ export async function startPlanner(options: PlannerOptions) {
     return shortest;
   }
 
-  /** Returns whether there were any. */
+  /** Returns whether objects were added. */
   function addSiblings(): boolean {
     const known = all.size;
-    // A profile of another object that EKS is changing comes to its end only if passes of that object see it.
+    // EKS's change of another object's profile ends in the plan only if that object is reconciled too.
     for (const object of [...waiting].flatMap((text) => find(parseKeyText(text)) ?? []))
       for (const sibling of listSiblings(object, caches.typed.profiles))
         all.set(keyText(keyOf(sibling)), keyOf(sibling));
@@ -181,7 +188,7 @@ export async function startPlanner(options: PlannerOptions) {
   }
 
   return {
-    /** The object as it is, if there is one. */
+    /** Returns the current object, if it exists. */
     live(key: ObjectKey): KubeObject | undefined {
       const lookup = caches.profiles.lookup(key);
       return lookup.kind === 'found' ? lookup.object : undefined;
@@ -189,13 +196,15 @@ export async function startPlanner(options: PlannerOptions) {
 
     apply: (object: KubeObject) => caches.profiles.upsert(cluster.put(PROFILES, object)),
 
-    /** Plans the deletion of the object, if there is one. */
+    /** Plans the deletion of the object, if it exists. */
     async remove(key: ObjectKey): Promise<void> {
       const object = await cluster.delete(PROFILES, key, { uid: '', signal });
       if (object !== undefined) caches.profiles.upsert(object);
     },
 
-    /** `account` is that of the credentials. Of an object of another account nothing is known. */
+    /**
+     * Plans the objects. `account` is the account of the credentials. Nothing is known about objects in other accounts.
+     */
     async plan(asked: readonly ObjectKey[], account: string): Promise<readonly PlannedObject[]> {
       const isKnown = (key: ObjectKey): boolean => (accountOf(key) ?? account) === account;
       const keys = asked.filter(isKnown);
@@ -213,7 +222,7 @@ export async function startPlanner(options: PlannerOptions) {
           stage = 'keepPredecessorFor is over';
         } else if (!addSiblings()) {
           if (isOfAll) break;
-          // What the others have changed may concern the objects at rest.
+          // The changes of the other objects may affect the objects at rest.
           resting.clear();
         }
         isOfAll = resting.size === 0;
@@ -239,7 +248,7 @@ export async function startPlanner(options: PlannerOptions) {
   };
 }
 
-/** The reconciler of the manager, without its queue, events and metrics. */
+/** Returns the manager's reconciler, without its queue, events and metrics. */
 function reconcileOn(
   caches: Caches,
   { client, clock, ...options }: Omit<PlannerOptions, 'signal'> & { readonly openPods: OpenPods },

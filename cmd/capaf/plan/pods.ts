@@ -7,14 +7,14 @@ import type { KubeAccess } from '../kube.ts';
 import { listFargatePods, openPodCluster, profileOf } from '../workload.ts';
 import type { PlannedObject, TimedChange } from './planner.ts';
 
-/** The pods that a Fargate profile runs now. */
+/** The pods that currently run on a Fargate profile. */
 export interface RunningPods {
   readonly running: number;
-  /** Nothing creates these pods again. */
+  /** Pods that no controller recreates. */
   readonly withoutOwner: readonly string[];
 }
 
-/** A change with `deletedProfile` has `pods`; `null`: the workload cluster cannot be read. */
+/** A change with `deletedProfile` contains `pods`; `null`: the workload cluster cannot be read. */
 export type ChangeWithPods = TimedChange & { readonly pods?: RunningPods | null };
 export type ObjectWithPods = Omit<PlannedObject, 'changes'> & { readonly changes: readonly ChangeWithPods[] };
 
@@ -25,7 +25,7 @@ interface Access {
   readonly options: AwsOptions & { readonly workloadKubeconfig?: string | undefined };
 }
 
-/** Adds to each deletion of a profile what runs on it, and to `notes` why that is not known. */
+/** Adds to each profile deletion the pods that run on the profile, or adds to `notes` why they are not known. */
 export async function addPods(
   objects: readonly PlannedObject[],
   notes: string[],
@@ -49,14 +49,17 @@ export async function addPods(
   }));
 }
 
-/** No label shows the pods of a profile whose name is not a valid label value, for example a name of 64 characters. */
+/**
+ * Returns the pods of a profile; `null` if they are not known. If the profile's name is not a valid label value, for
+ * example a name of 64 characters, no label identifies its pods.
+ */
 export const findPods = (pods: PodsByProfile | undefined, profile: string): RunningPods | null =>
   pods === undefined || !isLabelValue(profile) ? null : (pods.get(profile) ?? { running: 0, withoutOwner: [] });
 
 const clusterText = ({ namespace, clusterName, eksCluster, region }: PlannedObject): string =>
   clusterName === undefined ? `EKS cluster ${eksCluster} in ${region}` : `Cluster ${namespace}/${clusterName}`;
 
-/** Of the cluster of the object, which is one of so many `clusters`. */
+/** Reads the pods of the object's cluster. `clusters` is the total number of clusters. */
 async function readPods(
   object: PlannedObject | undefined,
   clusters: number,

@@ -81,7 +81,7 @@ function requireObjects(
     throw new Failure('--delete needs the names of the objects, or files with -f');
 }
 
-/** The objects as they are. */
+/** Finds the current objects. */
 async function findObjects(names: readonly string[], options: PlanOptions, kube: KubeAccess, signal: AbortSignal) {
   const namespace = options.allNamespaces === true ? undefined : kube.namespace;
   const keys = (await listObjects(kube.client, { namespace, names }, signal)).map(keyOf);
@@ -93,7 +93,7 @@ async function findObjects(names: readonly string[], options: PlanOptions, kube:
 
 const isAtRest = ({ changes, end }: ObjectWithPods): boolean => changes.length === 0 && end.ready === 'True';
 
-/** Names, values and messages are texts of users and of AWS. */
+/** Describes the plan. Names, values and messages can contain any text, because they come from users and AWS. */
 export function describePlan(objects: readonly ObjectWithPods[], account: string, notes: readonly string[]): string {
   const changes = objects.reduce((sum, each) => sum + each.changes.length, 0);
   const verdict =
@@ -135,7 +135,10 @@ function describeOutcome(when: string, { ready, reason, message }: Outcome): str
   return `  ${when} ${verdict}${message === '' ? '' : `: ${toPrintableLine(message)}`}`;
 }
 
-/** With a drain, or before an object is deleted, pods may still leave. */
+/**
+ * Describes the pods that EKS stops with the profile. Pods may still leave before that, because of a drain or before an
+ * object is deleted.
+ */
 function describePods(pods: RunningPods | null): readonly string[] {
   if (pods === null) return ['EKS stops the pods that still run on it. Their number is not known'];
   const { running, withoutOwner } = pods;

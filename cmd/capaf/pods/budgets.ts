@@ -6,7 +6,7 @@ import { LabelSelector } from '../../../api/external/index.ts';
 import { evaluateSelector } from '../../../controllers/identities/allowed-namespaces.ts';
 import { listAt } from '../documents.ts';
 
-/** Whether the Eviction API would let a pod go now, and the PodDisruptionBudgets that select the pod. */
+/** Whether the Eviction API would now allow an eviction, and the PodDisruptionBudgets that select the pod. */
 export interface Eviction {
   readonly allowed: boolean;
   readonly budgets: readonly string[];
@@ -17,7 +17,9 @@ interface Budget {
   readonly selector: LabelSelector;
 }
 
-/** Those that select pods: an empty selector selects each pod of the namespace, an absent one none. */
+/**
+ * Returns the budgets that select pods: an empty selector selects each pod of the namespace, an absent selector none.
+ */
 export const toBudgets = (objects: readonly KubeObject[]): readonly Budget[] =>
   objects.flatMap((object) => {
     const selector = decode(LabelSelector, fieldAt(object['spec'], 'selector'));
@@ -25,8 +27,8 @@ export const toBudgets = (objects: readonly KubeObject[]): readonly Budget[] =>
   });
 
 /**
- * As the Eviction API decides: it asks no budget about a pod that does not run or is being deleted, and refuses a pod
- * that several budgets select.
+ * Decides as the Eviction API does: it ignores budgets for a pod that does not run or is being deleted, and refuses a
+ * pod that several budgets select.
  * https://github.com/kubernetes/kubernetes/blob/master/pkg/registry/core/pod/storage/eviction.go
  */
 export function evictionOf(pod: KubeObject, budgets: readonly Budget[]): Eviction {

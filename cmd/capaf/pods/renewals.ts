@@ -1,18 +1,18 @@
 import { shellCommand } from '../shell.ts';
 import type { FargatePod } from './read.ts';
 
-/** How pods move to new nodes: their owner restarts, or they are deleted and their owner creates others. */
+/** How pods move to new nodes: their owner is restarted, or they are deleted and their owner creates new ones. */
 export interface Renewal {
-  /** Such as `Deployment shop/web`, or the pod if it has no owner. */
+  /** The owner, such as `Deployment shop/web`, or the pod itself if it has no owner. */
   readonly owner: string;
   readonly pods: number;
-  /** For a POSIX shell. capaf runs none of them. */
+  /** Commands for a POSIX shell. capaf does not run them. */
   readonly commands: readonly string[];
-  /** What to do where no command helps. */
+  /** What to do if no command helps. */
   readonly note: string | null;
 }
 
-/** `kubectl` is the program with the options that choose the cluster. */
+/** Returns the renewals per owner. `kubectl` is the program with the options that select the cluster. */
 export function renewalsOf(pods: readonly FargatePod[], kubectl: readonly string[]): readonly Renewal[] {
   const byOwner = Map.groupBy(pods, ({ owner, namespace, name }) =>
     owner === null ? `Pod ${namespace}/${name}` : `${owner.kind} ${namespace}/${owner.name}`,

@@ -12,10 +12,10 @@ import { readPodRole } from '../pod-role.ts';
 import type { TreeNode } from '../tree.ts';
 
 export type EksFacts = Awaited<ReturnType<typeof readEksFacts>>;
-/** By Fargate profile; undefined: not seen. */
+/** The number of pods per Fargate profile; undefined: not known. */
 export type PodCounts = ReadonlyMap<string, number> | undefined;
 
-/** @throws Unseen unless AWS only hides what belongs to the profiles */
+/** @throws Unseen unless only details of the profiles cannot be read */
 export async function readEksFacts(
   aws: AwsAccess,
   name: EksClusterName,
@@ -54,7 +54,7 @@ async function readRoleNode(session: Session, cluster: EksClusterName, mode: str
   return { kind: 'Role', name, state, result, message };
 }
 
-/** What the object has in EKS, or has on record while EKS is not seen. */
+/** Returns the object's profiles in EKS, or the recorded ones if EKS cannot be read. */
 export function profileNodes(object: AWSFargateProfile, eks: EksFacts | undefined, pods: PodCounts) {
   const name = currentProfileNameOf(object);
   const { profileStatus = 'not seen', predecessors = [] } = object.status ?? {};
@@ -76,7 +76,7 @@ interface Relation {
   readonly differences?: string;
 }
 
-/** undefined: the object has nothing to do with the profile. */
+/** Returns the relation between an object and a profile; undefined if they are not related. */
 function relationOf(profile: FargateProfile, object: AWSFargateProfile, current: ProfileName): Relation | undefined {
   const { selectors, subnetIDs = [], roleARN: roleArn, clusterName, updateStrategy } = object.spec;
   const subnets = subnetIDs.length === 0 ? undefined : subnetIDs;
@@ -89,7 +89,7 @@ function relationOf(profile: FargateProfile, object: AWSFargateProfile, current:
   return isReplaced ? { relation: 'predecessor' } : { relation: 'different', differences };
 }
 
-/** A profile that no object of the scope has. */
+/** Returns the node of a profile that does not belong to any object in the scope. */
 export const unownedNode = (profile: FargateProfile, eks: EksFacts | undefined, pods: PodCounts): TreeNode => {
   const owner = profile.tags[OWNER_TAG];
   return profileNode(profile, { relation: 'unowned', ...(owner !== undefined && { owner }) }, eks, pods);

@@ -4,13 +4,13 @@ import { textAt } from 'controller-runtime/json';
 import { type AWSFargateProfile, type Condition, KIND } from '../../../api/v1beta2/index.ts';
 import type { TreeNode } from '../tree.ts';
 
-/** The conditions that are wrong while they are True, and those that are wrong while they are not. */
+/** NEGATIVE conditions show a problem when they are True, POSITIVE conditions when they are not. */
 const NEGATIVE = ['Stalled', 'Reconciling', 'Deleting', 'Paused', 'SelectorsOverlap'];
 const POSITIVE = ['Ready', 'IAMFargateRolesReady', 'EKSFargateProfileReady', 'CredentialsReady', 'Available'];
-/** Of an object, the newest. */
+/** How many of an object's newest events are shown. */
 const SHOWN_EVENTS = 3;
 
-/** An object is Ready if its condition says so about the last change of the spec. */
+/** Returns the node of an object. An object is Ready if its condition Ready is True for the latest generation. */
 export function objectNode(object: AWSFargateProfile, profiles: readonly TreeNode[], events: readonly TreeNode[]) {
   const { conditions = [], observedGeneration = -1 } = object.status ?? {};
   const isObserved = observedGeneration >= (object.metadata.generation ?? 0);
@@ -32,7 +32,7 @@ export function objectNode(object: AWSFargateProfile, profiles: readonly TreeNod
   };
 }
 
-/** The first of those with the same reason and message. */
+/** Returns the conditions that show a problem; of those with the same reason and message, only the first. */
 function wrongConditions(conditions: readonly Condition[]): readonly Condition[] {
   const wrong = [...POSITIVE, ...NEGATIVE].flatMap((name) =>
     conditions.filter(({ type, status, reason }) => {
@@ -47,12 +47,12 @@ const conditionNode = ({ type, status, reason = '', message = '' }: Condition): 
   return { kind: 'Condition', name: type, state: `${status} ${reason}`, result: 'warning', message };
 };
 
-/** By `namespace/name` of the AWSFargateProfile, the newest first. */
+/** Returns the events by `namespace/name` of the AWSFargateProfile, the newest first. */
 export function eventNodes(events: readonly KubeObject[], now: Ms): ReadonlyMap<string, readonly TreeNode[]> {
   const timeOf = (event: KubeObject): Ms =>
     parseTimestamp(textAt(event, 'lastTimestamp') ?? textAt(event, 'eventTime') ?? '') ?? 0;
   const byObject = Map.groupBy(
-    // Times have whole seconds. The names of the controller's events grow.
+    // Times have whole seconds, so the names of the controller's events, which increase, decide within a second.
     events.toReversed().toSorted((a, b) => timeOf(b) - timeOf(a)),
     ({ metadata: { namespace = '' }, involvedObject }) =>
       keyText({ namespace, name: textAt(involvedObject, 'name') ?? '' }),

@@ -45,7 +45,7 @@ class Scene {
     keys: [{ accessKeyId: 'test', account: ACCOUNT }],
   });
   private readonly server = new FakeApiServer({ clock: this.clock, random: new SeededRandom(1), kinds: KINDS });
-  /** How many requests AWS has at the same time. */
+  /** The number of AWS requests in progress. */
   private inFlight = 0;
   mostInFlight = 0;
 

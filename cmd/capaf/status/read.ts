@@ -18,13 +18,13 @@ export interface StatusAccess {
   readonly aws: AwsAccess;
   /** `undefined` without Cluster API. */
   readonly management: KubeAccess | undefined;
-  /** Opens the API server of the pods. @throws Failure */
+  /** Opens the API server of the pods' cluster. @throws Failure */
   readonly openPods: (target: Target) => Promise<KubeAccess>;
   readonly now: Ms;
   readonly signal: AbortSignal;
 }
 
-/** The EKS cluster of a Cluster of Cluster API, or an EKS cluster that an object or an option names. */
+/** The EKS cluster of a Cluster (Cluster API), or an EKS cluster from an object or an option. */
 export interface Target {
   readonly cluster?: ObjectKey | undefined;
   readonly eksCluster?: { readonly name: EksClusterName; readonly region: string | undefined } | undefined;
@@ -34,17 +34,20 @@ interface Group extends Target {
   readonly objects: readonly AWSFargateProfile[];
 }
 
-/** What the API server tells about all groups. */
+/** Facts from the API server that all groups share. */
 interface Seen {
-  /** By `namespace/name` of the object. */
+  /** The events by `namespace/name` of the object. */
   readonly events: ReadonlyMap<string, readonly TreeNode[]>;
-  /** Whether a profile that has this owner tag, or none, is shown at the end. */
+  /** Reports whether a profile with this owner tag, or without one, is shown at the end. */
   readonly isUnowned: (ownerTag: string | undefined) => boolean;
 }
 
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
-/** `cluster`: of this Cluster only. @throws Failure if an object that is named does not exist; KubeError */
+/**
+ * Reads the status of objects. `cluster` selects the objects of one Cluster. @throws Failure if a named object does not
+ * exist; KubeError
+ */
 export async function readStatus(
   management: KubeAccess,
   { cluster, ...scope }: Scope & { readonly cluster: string | undefined },
@@ -78,7 +81,7 @@ const unreadable = (name: string, message: string): TreeNode => {
   return { kind: KIND, name, state: 'not readable', result: 'problem', message };
 };
 
-/** The Cluster that is asked for is shown without objects too. */
+/** Groups the objects by cluster. A requested Cluster is shown even without objects. */
 function groupsOf(objects: readonly AWSFargateProfile[], asked: readonly Group[]): readonly Group[] {
   const found = objects.map((object): Group => {
     const { metadata, spec, status = {} } = object;
@@ -95,7 +98,10 @@ function groupsOf(objects: readonly AWSFargateProfile[], asked: readonly Group[]
   });
 }
 
-/** An EKS cluster that Cluster API does not manage and that has no objects. @throws Failure if EKS does not show it */
+/**
+ * Reads an EKS cluster that Cluster API does not manage and that has no objects. @throws Failure if EKS does not return
+ * it
+ */
 export const readEksCluster = (eksCluster: Target['eksCluster'], access: StatusAccess): Promise<TreeNode> =>
   readGroup({ eksCluster, objects: [] }, { isUnowned: () => true, events: new Map() }, access);
 
@@ -106,7 +112,7 @@ async function readGroup(group: Group, seen: Seen, { aws, management, openPods, 
   const found = await tolerate(signal, async () =>
     cluster && management ? findEksCluster(management.client, cluster, signal) : undefined,
   );
-  // If the Cluster cannot be read, the objects have on record where their profiles are.
+  // If the Cluster cannot be read, the objects' status says where their profiles are.
   const recorded = objects.find(({ status }) => status?.eksClusterName !== undefined)?.status;
   const place = (E.isRight(found) ? found.right : undefined) ?? group.eksCluster;
   const name = place?.name ?? recorded?.eksClusterName;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { toPrintableLine } from 'controller-runtime/text';
 
-/** The programs that printed commands name. A shell function stands for each. */
+/** The programs in printed commands. A shell function replaces each. */
 const PROGRAMS = ['aws', 'kubectl', 'terraform', 'eksctl', 'capaf'];
 
 /**
@@ -48,7 +48,7 @@ const FRAGMENTS = [
   '=ls',
 ];
 
-/** Texts that a shell, a terminal or the options of a program would understand in another way than as a value. */
+/** Texts that a shell, a terminal or a program's option parser could misinterpret. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...FRAGMENTS),
   fc
@@ -58,8 +58,8 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
 );
 
 /**
- * The printed commands run with the words that they have for a harmless text, with the hostile text in its place,
- * whatever the text is.
+ * Checks that the printed commands have the same words for a hostile text as for a harmless one, with only that text
+ * replaced.
  */
 export function expectSameWords(commandsFor: (text: string) => readonly string[]): void {
   const wordsFor = (text: string) => recordCommands(commandsFor(text).map(toPrintableLine).join('\n'));

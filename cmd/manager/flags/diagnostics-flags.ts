@@ -9,8 +9,8 @@ import {
 } from 'controller-runtime/http';
 
 /**
- * The TLS flags have the names of Cluster API's managers. Those have no flags for the certificate, so the certificate
- * flags have the names of kubebuilder.
+ * The TLS flags have the same names as in Cluster API's managers. Those have no flags for the certificate, so the
+ * certificate flags have kubebuilder's names.
  */
 export const DIAGNOSTICS_FLAGS = [
   {
@@ -54,12 +54,14 @@ export interface Diagnostics {
 }
 
 export interface DiagnosticsTls {
-  /** undefined: the server makes a self-signed certificate. */
+  /** undefined: the server creates a self-signed certificate. */
   readonly files?: CertificateFiles;
   readonly settings: SecureContextOptions;
 }
 
-/** `undefined`: not served. @throws Error with one sentence if the value of a flag is wrong */
+/**
+ * Returns `undefined` if diagnostics are not served. @throws Error with one sentence if the value of a flag is wrong
+ */
 export function parseDiagnostics(
   text: (name: DiagnosticsFlag) => string,
   isSet: (name: DiagnosticsFlag) => boolean,

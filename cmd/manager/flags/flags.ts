@@ -4,7 +4,7 @@ import { LIMIT_FLAGS } from './operator-limit-flags.ts';
 /** The default of most concurrency flags of Cluster API's managers. */
 export const DEFAULT_CONCURRENCY = 10;
 
-/** A flag that Cluster API's managers also have has the same name and default, so that their manifests work here. */
+/** Flags that Cluster API's managers also have keep their names and defaults, so that their manifests work here. */
 export const FLAGS = [
   {
     name: 'kubeconfig',
@@ -131,13 +131,13 @@ export interface Flag {
   readonly help: string;
   /** All values count if the flag is repeated; otherwise the last one. */
   readonly isList?: true;
-  /** The clusterctl variable that sets this flag in a release, by config/release/kustomization.yaml. */
+  /** The clusterctl variable that sets this flag in a release; see config/release/kustomization.yaml. */
   readonly variable?: string;
 }
 
 /**
- * Flags of Cluster API's managers for what this manager does not have (webhooks, feature gates, limits of API requests,
- * …). Manifests, cluster-api-operator, and scripts for all managers of a management cluster pass them.
+ * Flags of Cluster API's managers for features that this manager lacks (webhooks, feature gates, limits of API
+ * requests, …). Manifests, cluster-api-operator, and scripts for all managers of a management cluster pass these flags.
  */
 export const IGNORED_FLAGS: readonly Flag[] = [
   ...[

@@ -16,7 +16,7 @@ export type ManagerFlags = ReturnType<typeof flagsOf>;
 export type Command =
   { readonly kind: 'run'; readonly flags: ManagerFlags } | { readonly kind: 'help' } | { readonly kind: 'version' };
 
-/** Left: a message about the first mistake. */
+/** Parses the command line. Left: a message about the first mistake. */
 export function parseFlags(args: readonly string[]): E.Either<string, Command> {
   try {
     const given = readArgs(args);
@@ -29,7 +29,7 @@ export function parseFlags(args: readonly string[]): E.Either<string, Command> {
   }
 }
 
-/** A user who installs a release sets variables, and does not know the flags. */
+/** Adds the variable to an error message: users who install a release set variables, and do not know the flags. */
 function withVariable(message: string): string {
   const flag = ALL_FLAGS.find(({ name }) => message.startsWith(`--${name}: `));
   return flag?.variable === undefined
@@ -49,7 +49,9 @@ interface GivenFlags {
 
 const ALL_FLAGS: readonly Flag[] = [...FLAGS, ...IGNORED_FLAGS];
 
-/** If a flag is repeated, its last value counts, as in Go; a flag with `isList` keeps all. */
+/**
+ * Reads the arguments. If a flag is repeated, its last value counts, as in Go; a flag with `isList` keeps all values.
+ */
 function readArgs(args: readonly string[]): GivenFlags {
   const options = Object.fromEntries(
     ALL_FLAGS.map(({ name, value, short, isList = false }) => [
@@ -154,7 +156,7 @@ function flagsOf({ text, texts, isSet, ignored }: GivenFlags) {
         ...(lease !== undefined && { leaseName: lease.name }),
       },
     }),
-    /** undefined: that of the pod. */
+    /** undefined: the namespace of the pod. */
     ...(managerNamespace !== undefined && { managerNamespace }),
     ...(staticIdentityNamespace !== undefined && { staticIdentityNamespace }),
     ...(health && { health }),
@@ -201,7 +203,7 @@ function wholeNumber(name: FlagName, text: Text, least: number): number {
   throw new Error(`--${name}: "${text(name)}" is not a whole number from ${least} up`);
 }
 
-/** The API server would refuse any other value in a label selector. */
+/** Returns the flag's value if it is a valid label value: the API server would refuse any other in a label selector. */
 function labelValue(name: FlagName, text: Text): string {
   if (/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(text(name))) return text(name);
   throw new Error(

@@ -12,7 +12,10 @@ import { type Goal, withRetain } from './goal.ts';
 import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';
 import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
 
-/** What an object needs before AWS is changed for it. During a deletion the API server accepts no new finalizer. */
+/**
+ * Returns the metadata (finalizer, labels, annotations, owner reference) that must be in place before the controller
+ * changes AWS. An object that is being deleted gets no patch, because the API server rejects new finalizers then.
+ */
 export function metadataPatch(
   { object, cluster, clusterApiVersion }: ReconcileInputs,
   goal: Goal,

@@ -30,8 +30,8 @@ export type Health = 'inSync' | 'works' | 'broken' | 'notRead';
 export interface Plan {
   readonly changes: readonly Change[];
   /**
-   * These remove what a replacement leaves, once AWS is as the spec asks for. The object is Ready all the same, so a reason
-   * to stop there is only reported.
+   * Changes that clean up after a replacement, once AWS matches the spec. The object is already Ready, so a failure
+   * here is reported but does not change Ready.
    */
   readonly leftovers: readonly Change[];
   readonly end: 'inSync' | Reason;

@@ -49,7 +49,7 @@ export interface CompletedReconcile extends ReconcileResult {
   readonly now: Ms;
   /** How long the object has waited because of the reason of the end. */
   readonly waited: Ms;
-  /** What the last report has told in events; undefined if this process has not reported the object yet. */
+  /** What the last report announced in events; undefined until this process first reports the object. */
   readonly told?: Told | undefined;
   /** How often in a row a failed Fargate profile was retried. */
   readonly attempts: number;

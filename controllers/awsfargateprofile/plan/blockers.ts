@@ -79,7 +79,10 @@ function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Rea
   return newReason('AccountUncertain', { cluster: eksCluster, ...place, profile, role, isOfObject });
 }
 
-/** A first attempt that differs from the spec is no blocker: the controller replaces it. */
+/**
+ * Returns why the profile cannot be brought in line with the spec. A profile that differs from the spec does not block
+ * if the controller may delete it, for example because it never served: the controller then replaces it.
+ */
 export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
   const found = findProfile(observed.profiles, wanted.name);
   const former = desired.isReplaceable || found !== undefined ? undefined : findFormerProfile(desired, observed);
@@ -180,8 +183,8 @@ const checkTrustOf = ({ place, identity, wanted }: Desired, { trust }: FoundRole
   });
 
 /**
- * The differences that prevent an adoption; `undefined` if adoptionPolicy or the tag of another owner forbids it,
- * whatever the differences are.
+ * Returns the differences that prevent an adoption; `undefined` if adoptionPolicy or a different owner's tag forbids
+ * the adoption in any case.
  */
 function findAdoptionObstacles(
   desired: Desired,

@@ -51,8 +51,8 @@ export const isAsWanted = (desired: Desired, observed: Observed, found: FargateP
   desired.wanted?.profile.name === found.name && describeDifferences(desired, observed, found).length === 0;
 
 /**
- * The control plane can list other subnets later, and EKS cannot change those of a profile. So an existing profile of
- * this controller may have any, unless spec.subnetIDs names them.
+ * The control plane's subnets can change later, but EKS cannot change a profile's subnets. So unless spec.subnetIDs is
+ * set, any subnets are accepted for an existing profile of this controller.
  */
 export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, found: FargateProfile): boolean =>
   wanted.subnets.length === 0 ||

@@ -108,7 +108,7 @@ function eventsOfDrainBegin(pass: CompletedReconcile): readonly EventSpec[] {
   });
 }
 
-/** At the deletion of the profile. */
+/** Returns the event for the deletion of the drained profile. */
 function eventOfDrainEnd(predecessor: string, { because, successor, stopped, problem }: Drained): EventSpec {
   const evicted =
     because === 'moved'

@@ -12,8 +12,9 @@ export interface RequeueOptions {
 }
 
 /**
- * A share of the delay, which spreads the resyncs of objects that were created at the same time. It only lengthens the
- * delay, as in client-go: two polls of a second see the end of a change that took two.
+ * The fraction of the delay that is added at random, so that objects that were created together do not all resync
+ * together. As in client-go, jitter only lengthens the delay, so that two one-second polls always cover a two-second
+ * change.
  */
 const JITTER = 0.1;
 

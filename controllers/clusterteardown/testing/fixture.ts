@@ -58,7 +58,7 @@ export class TeardownFixture {
     return this.reconciler.reconcile(KEY, { logger: new MemoryLogger(), signal: new AbortController().signal });
   }
 
-  /** Copies the objects of the fake API server into the named caches, or into all caches if no name is given. */
+  /** Copies the fake API server's objects into the given caches, or into all caches if no name is given. */
   sync(...names: readonly CacheName[]): void {
     for (const name of names.length > 0 ? names : CACHES)
       this.caches[name].replaceAll(this.list(KINDS[name]), String(this.api.server.storage.newest));
@@ -76,7 +76,7 @@ export class TeardownFixture {
     this.api.server.storage.delete(CONTROL_PLANE, keyOf(controlPlane));
   }
 
-  /** A torn down Cluster with these AWSFargateProfiles, which the caches show. */
+  /** Creates a Cluster that is being torn down, with these AWSFargateProfiles, and fills the caches. */
   startWith(...names: readonly string[]): void {
     this.putTornDownCluster();
     for (const name of names) this.putProfile(name);

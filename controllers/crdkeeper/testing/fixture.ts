@@ -30,7 +30,7 @@ const NAMES = {
 };
 const RECORD = { namespace: 'capaf-system', name: 'capaf-crd-keeper' };
 
-/** The CrdKeeper under test, with a fake API server. `webhook` is the answer of CAPA to a dry run. */
+/** The CrdKeeper under test, with a fake API server. `webhook` is CAPA's answer to a dry run. */
 export class KeeperFixture {
   readonly api = newApi();
   readonly logger = new MemoryLogger();
@@ -39,9 +39,9 @@ export class KeeperFixture {
   state: KeeperState | undefined;
   remaining = (): number => 15_000;
   webhook: 'served' | 'notServed' | 'down' = 'notServed';
-  /** The error response to a PATCH that is no dry run; `undefined`: the fake API server carries it out. */
+  /** Returns the error response to a PATCH that is not a dry run; `undefined`: the fake API server carries it out. */
   refuse: (request: TransportRequest) => TransportResponse | undefined = () => undefined;
-  /** Whether the fake API server must carry out a PATCH request, and answer 504 nevertheless. */
+  /** Whether the fake API server must carry out a PATCH request, but answer 504. */
   loseAnswer: (request: TransportRequest) => boolean = () => false;
   private readonly profiles = new Store({ name: 'profiles', logger: this.logger });
   private keeper: CrdKeeper;
@@ -53,7 +53,7 @@ export class KeeperFixture {
     this.keeper = this.newKeeper();
   }
 
-  /** Replaces the CrdKeeper by a new object, as after a restart of the manager. */
+  /** Replaces the CrdKeeper with a new one, as a restart of the manager does. */
   restart(): void {
     this.keeper = this.newKeeper();
   }

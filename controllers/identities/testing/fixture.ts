@@ -46,7 +46,7 @@ export class IdentitiesFixture {
   };
   /** The uses that each reported change affects, as `kind/name from namespace`. */
   readonly changes: string[][] = [];
-  /** For each reported change: the only namespace that it affects; undefined if it affects all namespaces. */
+  /** For each reported change, the only namespace that it affects; undefined if it affects all namespaces. */
   readonly changedNamespaces: (string | undefined)[] = [];
   private running: readonly Promise<void>[] = [];
 
@@ -140,7 +140,7 @@ export class IdentitiesFixture {
   }
 }
 
-/** The uses, as `kind/name from namespace`, whose credentials a change affects. */
+/** Returns the uses, as `kind/name from namespace`, whose credentials a change affects. */
 const affectedUses = (isAffected: IdentityUsePredicate): string[] =>
   [STATIC, ROLE, CONTROLLER].flatMap((kind) =>
     ['keys', 'others', 'a', 'b', 'default'].flatMap((name) =>
@@ -150,7 +150,7 @@ const affectedUses = (isAffected: IdentityUsePredicate): string[] =>
     ),
   );
 
-/** Returns an identity that every namespace may use, unless `spec` has another `allowedNamespaces`. */
+/** Returns an identity that every namespace may use, unless `spec` sets different `allowedNamespaces`. */
 export const identityObject = (kind: string, name: string, spec: object = {}): KubeObject => ({
   apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
   kind,

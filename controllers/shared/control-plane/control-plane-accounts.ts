@@ -5,10 +5,13 @@ import type { AccountId } from '../../../api/names.ts';
 import type { AWSManagedControlPlane } from '../../../api/external/index.ts';
 import { credentialsName, type Sessions } from '../../../pkg/cloud/index.ts';
 
-/** One entry, of less than 200 bytes, for each namespace and identity. */
+/** The maximum number of entries, each of less than 200 bytes: one per namespace and identity. */
 const MAX_KNOWN = 1_000;
 
-/** A control plane does not contain its account, so AWS STS is asked with the credentials of its identity. */
+/**
+ * Finds the AWS accounts of control planes. The object does not contain the account, so AWS STS is called with the
+ * credentials of its identity.
+ */
 export class ControlPlaneAccounts {
   private readonly sessions: Sessions;
   private readonly known = new Lru<AccountId>({ maxEntries: MAX_KNOWN });
@@ -21,7 +24,10 @@ export class ControlPlaneAccounts {
     return this.known.get(keyOfIdentity(controlPlane));
   }
 
-  /** Only new credentials cost a call to AWS. Without credentials, the cached account stays. */
+  /**
+   * Looks up the account of a control plane. Calls AWS only for new credentials. Without credentials, the cached
+   * account stays.
+   */
   async learn(controlPlane: AWSManagedControlPlane, { signal, logger }: ReconcileContext): Promise<void> {
     const { region, identityRef: identity, metadata } = controlPlane;
     if (region === undefined) return;

@@ -16,20 +16,23 @@ import { apiRejectionFrom } from '../api-rejections.ts';
 import { isDeleting } from '../object-state.ts';
 
 /**
- * An AWSManagedControlPlane has this finalizer while an AWSFargateProfile of its cluster has its own: the controller
- * needs its region and identity to delete Fargate profiles. The Cluster stays as long as its control plane. The removal
- * triggers a reconcile of the control plane by CAPA.
+ * An AWSManagedControlPlane has this finalizer while an AWSFargateProfile of its cluster has its own finalizer: the
+ * controller needs the control plane's region and identity to delete Fargate profiles. The Cluster stays as long as its
+ * control plane. The removal of the finalizer triggers CAPA's reconcile of the control plane.
  *
- * If another client removes it, only the order of the deletion of a cluster is affected.
+ * If another client removes it, this only affects the order in which a cluster is deleted.
  */
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
-/** An attempt ends without a result if another client writes or deletes the control plane at the same time. */
+/**
+ * How often an addition is tried: an attempt fails if another client writes or deletes the control plane at the same
+ * time.
+ */
 const MAX_ATTEMPTS = 5;
 
 export type FinalizerResult =
   | { readonly kind: 'present' }
-  /** The control plane is being deleted, or is gone. Nothing may be created for its cluster. */
+  /** The control plane is being deleted or is gone, so nothing may be created for its cluster. */
   | { readonly kind: 'controlPlaneDeleting' }
   /** The next reconcile tries again. `reason` and `remedy` are texts for users. */
   | { readonly kind: 'rejected'; readonly reason: string; readonly remedy?: string | undefined };
@@ -44,19 +47,28 @@ interface ControlPlaneFinalizerOptions {
   readonly resource: () => Resource | undefined;
 }
 
-/** Each patch contains the resourceVersion that was read, so that a change by another client gives a conflict. */
+/**
+ * Adds and removes the finalizer. Each patch contains the resourceVersion that was read, so that a change by another
+ * client causes a conflict.
+ */
 export class ControlPlaneFinalizer {
   private readonly options: ControlPlaneFinalizerOptions;
-  /** By control plane. AWSFargateProfiles that are created at the same time share one request. */
+  /**
+   * The additions in progress, by control plane: AWSFargateProfiles that are created at the same time share one
+   * request.
+   */
   private readonly additions = new SingleFlight<FinalizerResult>();
-  /** By control plane. A new AWSFargateProfile must not rely on the finalizer between the list and the removal. */
+  /**
+   * Locks by control plane: between the listing of AWSFargateProfiles and the removal of the finalizer, a new
+   * AWSFargateProfile must not rely on the finalizer.
+   */
   private readonly locks = new KeyedMutex();
 
   constructor(options: ControlPlaneFinalizerOptions) {
     this.options = options;
   }
 
-  /** Unless the cache or the API server shows that the control plane has it. */
+  /** Adds the finalizer, unless the cache or the API server shows that the control plane has it. */
   async add(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const cached = this.options.controlPlanes.lookup(key);
     return cached.kind === 'found' && hasControlPlaneFinalizer(cached.object)
@@ -65,11 +77,12 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Always asks the API server, because the cache may be outdated. The API server rejects new finalizers on an object
-   * that is being deleted, so no Fargate profile is created after the deletion of a cluster has begun.
+   * Makes sure of the finalizer with a request to the API server, because the cache may be outdated. The API server
+   * rejects new finalizers on an object that is being deleted, so no Fargate profile is created after the deletion of a
+   * cluster has begun.
    *
-   * The AWSFargateProfile must already have its own finalizer. As long as it has, this process does not remove that of
-   * the control plane.
+   * The AWSFargateProfile must already have its own finalizer. As long as it has one, this process does not remove the
+   * control plane's.
    */
   confirm(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const text = keyText(key);
@@ -103,8 +116,9 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * `isUnused` means that no AWSFargateProfile needs the finalizer; under the lock none of this manager begins to.
-   * Throws a conflict if another client has changed the control plane since `object` was read.
+   * Removes the finalizer if `isUnused` reports that no AWSFargateProfile needs it; while the lock is held, none of
+   * this manager's begins to need it. Throws a conflict if another client has changed the control plane since `object`
+   * was read.
    */
   async removeIf(object: KubeObject, isUnused: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     const resource = this.options.resource();

@@ -9,19 +9,19 @@ import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
 
 type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
 
-/** For the question whether an AWSFargateProfile and a control plane name the same EKS cluster. */
+/** The facts that decide whether an AWSFargateProfile and a control plane refer to the same EKS cluster. */
 export interface JoinFacts {
   readonly managerRegion?: string | undefined;
   readonly accounts?: Pick<ControlPlaneAccounts, 'accountOf'>;
 }
 
 /**
- * Whether spec.eksCluster of an AWSFargateProfile names the EKS cluster of this control plane. The control plane then
- * keeps this controller's finalizer as long as the AWSFargateProfile exists, and its deletion deletes the
+ * Reports whether spec.eksCluster of an AWSFargateProfile refers to this control plane's EKS cluster. The control plane
+ * then keeps this controller's finalizer as long as the AWSFargateProfile exists, and its deletion deletes the
  * AWSFargateProfile too, because EKS does not delete a cluster that has Fargate profiles.
  *
  * A control plane does not contain its AWS account. Two objects with the same identity have the same account; otherwise
- * the accounts are compared. While one is not known, the AWSFargateProfile does not join.
+ * the accounts are compared. While either account is unknown, the result is false.
  */
 export const joinsControlPlane = (
   profile: InEksCluster,
@@ -33,8 +33,8 @@ export const joinsControlPlane = (
     (placeOf(profile) !== undefined && facts.accounts?.accountOf(controlPlane) === placeOf(profile)?.account));
 
 /**
- * Same namespace, and same name and region of the EKS cluster. False for a control plane that is not ready and lacks
- * this controller's finalizer: nothing proves that the EKS cluster belongs to it.
+ * Reports whether the namespaces and the EKS clusters' names and regions are equal. False for a control plane that is
+ * not ready and lacks this controller's finalizer: nothing proves that the EKS cluster belongs to it.
  */
 function mayJoinControlPlane(
   profile: InEksCluster,
@@ -53,18 +53,20 @@ function mayJoinControlPlane(
   );
 }
 
-/** The identities differ, so the AWS accounts have to be compared. */
+/** Reports whether the AWS accounts have to be compared, because the identities differ. */
 export const needsAccountToJoin = (
   profile: InEksCluster,
   controlPlane: AWSManagedControlPlane,
   facts: JoinFacts,
 ): boolean => mayJoinControlPlane(profile, controlPlane, facts) && !hasSameIdentity(profile, controlPlane);
 
-/** The value of the control plane in the index BY_EKS_CLUSTER. */
+/** Returns the control plane's value in the index BY_EKS_CLUSTER. */
 export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } }: AWSManagedControlPlane): string =>
   keyText({ namespace, name: eksClusterName ?? defaultEksClusterName(name, namespace) });
 
-/** From the note if the API server has dropped spec.eksCluster under another CRD. */
+/**
+ * Returns the EKS cluster in the spec, or in the note if the API server has dropped spec.eksCluster under another CRD.
+ */
 function namedEksCluster(profile: InEksCluster): NamedEksCluster | undefined {
   const { clusterName, eksCluster } = profile.spec;
   if (clusterName !== undefined) return undefined;
@@ -96,8 +98,8 @@ export const isElsewhere = ({ metadata }: Cluster, { namespace }: ObjectReferenc
   namespace !== metadata.namespace;
 
 /**
- * None of another kind or in another namespace: a user who may write Clusters in one namespace must not get region,
- * identity and finalizer of a control plane in another one.
+ * Returns the control plane reference, unless it has a different kind or namespace: a user who can write Clusters in
+ * one namespace must not be able to use region, identity and finalizer of a control plane in a different namespace.
  */
 export function controlPlaneReference(cluster: Cluster): ObjectReference | undefined {
   const { controlPlaneRef: reference } = cluster;

@@ -28,7 +28,7 @@ function changed(change: (version: Version) => object): KubeObject {
   return { ...copy, spec: { versions: versions.map((each) => (each.name === 'v1beta2' ? change(each) : each)) } };
 }
 
-/** The paths of all fields, with the schema that has the field. */
+/** Returns the paths of all fields, each with the schema that contains the field. */
 const fieldsOf = (schema: Schema, path = ''): readonly (readonly [path: string, parent: Schema, name: string])[] => [
   ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const own = path === '' ? name : `${path}.${name}`;
@@ -68,7 +68,7 @@ describe('compareSchema', () => {
   });
 
   it('detects a CRD that lacks any one field, however deep', () => {
-    // The API server adds these three to each kind.
+    // The API server adds these three fields to each kind.
     const paths = allPaths().filter((path) => !['apiVersion', 'kind', 'metadata'].includes(path));
     expect(paths).to.include.members([
       'spec.updateStrategy.replace.keepPredecessorFor',

@@ -11,8 +11,8 @@ export type SchemaComparison =
   | { readonly kind: 'foreign'; readonly provider: string | undefined; readonly missing: readonly string[] };
 
 /**
- * Compares the whole schema: under a CRD that lacks any field, the API server drops it from objects that are read, and from
- * the stored object at the next write:
+ * Compares the whole schema. If the CRD lacks a field, the API server drops the field from objects that are read, and
+ * from the stored object at the next write:
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
  */
 export function compareSchema(served: KubeObject): SchemaComparison {
@@ -30,7 +30,9 @@ function missingParts(theirs: unknown, ours: unknown): readonly string[] {
 
 const propertyOf = (schema: unknown, name: string): unknown => fieldAt(fieldAt(schema, 'properties'), name);
 
-/** The fields of `ours` that `theirs` does not keep; of a field that is missing as a whole only its own path. */
+/**
+ * Returns the fields of `ours` that `theirs` does not keep; for a field that is missing entirely, only its own path.
+ */
 function missingFields(theirs: unknown, ours: unknown, path: string): readonly string[] {
   if (theirs === undefined) return [path];
   if (fieldAt(theirs, PRESERVES) === true) return [];
@@ -42,7 +44,7 @@ function missingFields(theirs: unknown, ours: unknown, path: string): readonly s
   return items === undefined ? inFields : [...inFields, ...missingFields(fieldAt(theirs, 'items'), items, `${path}[]`)];
 }
 
-/** The paths of all fields directly in spec and status, such as `spec.roleARN`, that the CRD `other` lacks. */
+/** Returns the paths of all fields directly in spec and status, such as `spec.roleARN`, that the CRD `other` lacks. */
 export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string, unknown>>): readonly string[] {
   const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(ours)];
   return ['spec', 'status'].flatMap((part) => {
@@ -52,7 +54,7 @@ export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string,
   });
 }
 
-/** `undefined` if the CRD does not serve the version that this provider reads and writes. */
+/** Returns `undefined` if the CRD does not serve the version that this provider reads and writes. */
 function servedSchemaOf(definition: Readonly<Record<string, unknown>>): unknown {
   const versions = fieldAt(definition['spec'], 'versions');
   const served: unknown = Array.isArray(versions)
@@ -66,7 +68,7 @@ function keepsField(schema: unknown, [name, ...rest]: readonly string[]): boolea
   return keepsField(fieldAt(fieldAt(schema, 'properties'), name), rest);
 }
 
-/** CAPA's webhooks for AWSFargateProfiles, which it answers only while its feature gate EKSFargate is on. */
+/** CAPA's webhooks for AWSFargateProfiles, which CAPA serves only while its feature gate EKSFargate is on. */
 export const CAPA_WEBHOOKS: readonly string[] = ['default', 'validation'].map(
   (what) => `${what}.${KIND.toLowerCase()}.${GROUP}`,
 );

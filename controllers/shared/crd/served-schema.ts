@@ -8,16 +8,18 @@ import type { Logger } from 'controller-runtime/log';
 
 export const CRDS: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 export const OUR_CRD = { namespace: '', name: `${PLURAL}.${GROUP}` };
-/** For a reconcile that deletes nothing: one request serves many reconciles. */
+/**
+ * How long a result is reused by reconciles that do not delete anything, so that one request serves many reconciles.
+ */
 const MAX_AGE: Ms = 10_000;
 
 /**
  * How long cached objects may lack fields after our CRD is back: within two minutes, the API server ends the watches
- * that began under the other CRD, and then the caches list the objects again.
+ * that began under the other CRD, and the caches then list the objects again.
  */
 const MAX_CACHE_LAG: Ms = 5 * 60_000;
 
-/** Without the closing full stop. */
+/** The remedy without the final period. */
 export const FOREIGN_SCHEMA_REMEDY =
   'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository at the version of the manager). Then reapply the manifest of each AWSFargateProfile that you want to keep, because the other CRD drops fields of these objects';
 
@@ -25,9 +27,9 @@ export const FOREIGN_SCHEMA_REMEDY =
  * The state of the CRD keeper (controllers/crdkeeper), which restores the CRD of this provider and removes webhooks of
  * Cluster API Provider AWS.
  *
- * - `restoring`: the keeper applies the CRD of this provider again as soon as possible.
- * - `stopped`: another client has undone the changes of the keeper too often. `problem` and `remedy` say so in
- *   sentences without the closing full stop.
+ * - `restoring`: the keeper reapplies this provider's CRD as soon as possible.
+ * - `stopped`: another client has reverted the keeper's changes too often. `problem` and `remedy` describe this in
+ *   sentences without the final period.
  * - `capaServes`: Cluster API Provider AWS answers `webhook`, so its own controller reconciles AWSFargateProfiles.
  */
 export type KeeperState =
@@ -38,7 +40,7 @@ export type KeeperState =
 interface CapaServes {
   readonly kind: 'capaServes';
   readonly webhook: string;
-  /** Each write of an AWSFargateProfile drops fields. */
+  /** Whether each write of an AWSFargateProfile drops fields. */
   readonly isForeign: boolean;
 }
 
@@ -50,12 +52,12 @@ export type ServedSchemaState =
     })
   /** The manager has no permission to read the CRD. */
   | { readonly kind: 'unreadable'; readonly reason: string }
-  /** The controller of CAPA reconciles AWSFargateProfiles, whatever CRD is installed. */
+  /** CAPA's controller reconciles AWSFargateProfiles, whatever CRD is installed. */
   | CapaServes;
 
 type ReadResult = SchemaComparison | Extract<ServedSchemaState, { kind: 'unreadable' }>;
 
-/** The installed CRD hides fields of AWSFargateProfiles, or CAPA reconciles them. */
+/** Reports whether the installed CRD hides fields of AWSFargateProfiles, or CAPA reconciles them. */
 export const isLeftToOthers = ({ kind }: ServedSchemaState): boolean => kind === 'foreign' || kind === 'capaServes';
 
 interface ServedSchemaOptions {
@@ -65,7 +67,10 @@ interface ServedSchemaOptions {
   readonly metrics: SchemaMetrics;
 }
 
-/** CAPA's releases contain a CRD of the same name; clusterctl applies that of the provider that it installs last. */
+/**
+ * Checks whose AWSFargateProfile CRD the API server serves: CAPA ships a CRD of the same name, and whichever provider
+ * clusterctl installs last wins.
+ */
 export class ServedSchema {
   private readonly options: ServedSchemaOptions;
   private last: { readonly result: ReadResult; readonly at: Ms } | undefined;
@@ -77,19 +82,25 @@ export class ServedSchema {
     this.options = options;
   }
 
-  /** `undefined`: nothing to do. After a change, the next check reads the CRD again. */
+  /**
+   * Sets the state of the CRD keeper; `undefined`: nothing to restore. After a change of this state, the next check
+   * reads the CRD again.
+   */
   setKeeper(keeper: KeeperState | undefined): void {
     if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)
       this.last = { ...this.last, at: Number.NEGATIVE_INFINITY };
     this.keeper = keeper;
   }
 
-  /** Checked now, for a creation or a deletion in AWS. Throws if the request fails. */
+  /** Checks the CRD now, for a creation or a deletion in AWS. Throws if the request fails. */
   async check(signal: AbortSignal): Promise<ServedSchemaState> {
     return this.withKeeper(await this.checkOnce(signal));
   }
 
-  /** Checked at most {@link MAX_AGE} ago, or the last result if the request fails. Throws if there is none. */
+  /**
+   * Returns a result that is at most {@link MAX_AGE} old, or the last result if the request fails. Throws if there is
+   * none.
+   */
   async checkRecently(signal: AbortSignal): Promise<ServedSchemaState> {
     const known = this.newerThan(MAX_AGE);
     if (known !== undefined) return this.withKeeper(known);
@@ -101,7 +112,7 @@ export class ServedSchema {
     }
   }
 
-  /** False if a check of the last five minutes showed another CRD: cached objects may lack fields. */
+  /** Returns false if a check in the last five minutes showed a foreign CRD: cached objects may lack fields. */
   isSettled(): boolean {
     return this.options.clock.monotonic() - this.foreignAt >= MAX_CACHE_LAG;
   }

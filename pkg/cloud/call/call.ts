@@ -19,18 +19,22 @@ export interface CallEnv {
 
 export interface CallContext {
   /**
-   * AWS service and kind of the call complete the key of a rate limit. The prefix names account and region for EKS, the
-   * account for IAM, which has one endpoint for all regions, and credential source and region for STS.
+   * The key of a rate limit is this prefix, the AWS service and the kind of call. The prefix contains the account and
+   * region for EKS, the account for IAM, which has one endpoint for all regions, and the credential source and region
+   * for STS.
    */
   readonly rateLimitKeyPrefix: string;
   readonly signal: AbortSignal;
-  /** How long a mutation may take from now; 0 or less: it must not be sent. Called right before it is sent. */
+  /**
+   * How long a mutation may take from now; at 0 or less, it must not be sent. Called right before each mutation is
+   * sent.
+   */
   readonly mutationBudget: () => Ms;
   readonly readPriority: () => ReadPriority;
   readonly logger: Logger;
-  /** Gets the header Date of each response. */
+  /** Called with the Date header of each response. */
   readonly onDate?: (date: string) => void;
-  /** Adds facts, for example another region in which AWS accepts the rejected credentials. */
+  /** Adds facts to a failure, for example a different region in which AWS accepts the rejected credentials. */
   readonly examine?: (failure: AwsFailure) => Promise<AwsFailure>;
 }
 
@@ -45,7 +49,7 @@ export interface CallRequest<A> {
 /** The response of one AWS call, or its failure. */
 export type Call<A> = Promise<E.Either<AwsFailure, A>>;
 
-/** Every AWS call is created by one, except those of the SDK's credential providers. */
+/** Creates every AWS call except those of the SDK's credential providers. */
 export type CallFactory = <A>(request: CallRequest<A>) => Call<A>;
 
 /** A call that would wait longer for the rate limiter fails, so that other objects are reconciled. */
@@ -58,13 +62,13 @@ const READ_DEADLINE: Ms = 10_000;
 const ResponseMetadata = t.partial({ $metadata: t.partial({ httpStatusCode: t.number, requestId: t.string }) });
 
 /**
- * Each call waits for the rate limiter, is sent with its own deadline, and is counted, logged and decoded. It settles
- * at its deadline or when the signal of its {@link CallContext} aborts, even if the SDK or the transport ignores the
- * signal.
+ * Returns a factory whose calls wait for the rate limiter, are sent with their own deadline, and are counted, logged
+ * and decoded. A call settles at its deadline or when the signal of its {@link CallContext} aborts, even if the SDK or
+ * the transport ignores the signal.
  *
- * If the request was not sent, AWS has changed nothing: the failure is `NoCredentials`, `NotDispatched` if this manager
- * has stopped the call, and otherwise `NotPrepared`. If it was sent without an answer, AWS may have changed something:
- * `NoAnswer`.
+ * If the request was not sent, AWS has not changed anything: the failure is `NoCredentials`, `NotDispatched` if this
+ * manager stopped the call, and otherwise `NotPrepared`. If the request was sent and not answered, AWS may have changed
+ * something: the failure is `NoAnswer`.
  *
  * A panic (a bug such as a TypeError) before the request is sent is thrown: a failure would be retried forever without
  * a stack trace in the log.
@@ -123,12 +127,12 @@ function acquirePermit(
   );
 }
 
-/** Without a reason, `abort` would create an exception with a stack trace each time. */
+/** A shared reason for `abort`, which would otherwise create an exception with a stack trace each time. */
 const CALL_ENDED = new Error('the call of AWS is over');
 
-/** Signing has a deadline; the deadline of the response begins when the request is sent. */
+/** One attempt of a call. Signing has its own deadline; the response deadline begins when the request is sent. */
 class CallAttempt {
-  /** Monotonic; undefined again if {@link beforeSend} has prevented the request. */
+  /** The monotonic time of sending; reset to undefined if {@link beforeSend} prevents the request. */
   sentAt: Ms | undefined;
   /** A stop, a passed deadline, or a lease that has almost run out has prevented the request. */
   private wasStoppedBeforeSending = false;
@@ -220,13 +224,13 @@ function decodeResponse<A>(
   const metadata = metadataOf(output);
   const undecodable = (message: string): E.Either<AwsFailure, never> =>
     E.left({ service, operation, code: 'Undecodable', message, ...metadata });
-  // Every response of AWS has a request ID; the HTML page of a proxy has none, and the SDK itself accepts such a page
-  // as the empty response of most IAM mutations.
+  // Every AWS response has a request ID. A proxy's HTML page has none, but the SDK accepts such a page as the empty
+  // response of most IAM mutations.
   if (metadata.requestId === undefined)
     return undecodable(`HTTP ${metadata.statusCode ?? 200} without a request ID: not a response of AWS`);
   const decoded = decode(response, output);
   if (E.isRight(decoded)) return decoded;
-  // Users cannot correct an answer of AWS.
+  // Omits the remedies, because users cannot correct an AWS response.
   const problems = decoded.left.map(({ remedy: _remedy, ...problem }) => problem);
   return undecodable(`the response is not as expected: ${describeProblems(problems)}`);
 }

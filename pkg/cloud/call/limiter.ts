@@ -2,7 +2,7 @@ import { Lru } from 'controller-runtime/collections';
 import type { Clock, Ms, Timer } from 'controller-runtime/env';
 import type { AwsService } from '../errors/failure.ts';
 
-/** A poll only checks whether a change in AWS has finished, a resync whether AWS still has what it had. */
+/** A `poll` only checks whether a change in AWS has finished; a `resync` checks whether AWS is still unchanged. */
 export type ReadPriority = 'read' | 'poll' | 'resync';
 
 export type CallPriority = 'mutation' | ReadPriority;
@@ -24,7 +24,7 @@ export interface Permit {
 export interface Limiter {
   /**
    * Rejects with the signal's reason when the signal aborts. All callers of one token bucket must pass the same limit.
-   * The priority is read each time that a call can be sent, so a call that waits may gain a higher one.
+   * The priority is read each time a call can be sent, so the priority of a waiting call can rise.
    */
   acquire(bucket: string, limit: RateLimit, priority: () => CallPriority, signal: AbortSignal): Promise<Permit>;
 }
@@ -34,12 +34,12 @@ export interface Limiter {
  * which the bucket really permitted calls in the second before or after the throttled call, whichever is higher.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
-/** In calls per second: how much the rate grows during each second of successful calls after a throttling. */
+/** How much the rate grows, in calls per second, during each second of successful calls after throttling. */
 const RECOVERY_PER_SECOND = 1;
 /** In calls per second. */
 const MIN_RATE = 0.5;
 const SECOND: Ms = 1000;
-/** AWS answers sooner than that, so the bucket can still count the calls around a throttled one. */
+/** AWS answers sooner than this, so the bucket still remembers the calls sent around a throttled one. */
 const KEPT_TIMES: Ms = 60_000;
 /** Longer than the slowest token bucket needs to return to its full rate and burst. */
 const KEPT_UNUSED: Ms = 60 * 60_000;
@@ -47,9 +47,9 @@ const KEPT_UNUSED: Ms = 60 * 60_000;
 const WHOLE_TOKEN = 1 - 1e-6;
 
 /**
- * Token buckets that slow down when AWS throttles, and then grow steadily (additive increase, multiplicative decrease,
- * as in TCP). AWS does not publish most of its limits; they differ by operation and account, and other clients of the
- * account use them too.
+ * Returns token buckets that slow down when AWS throttles calls, and then recover steadily (additive increase,
+ * multiplicative decrease, as in TCP). AWS does not publish most of its limits; they differ by operation and account,
+ * and other clients of the account use them too.
  */
 export function newLimiter(clock: Clock): Limiter {
   const buckets = new Lru<Bucket>({ expireAfterAccess: { clock, span: KEPT_UNUSED } });
@@ -124,7 +124,7 @@ class Bucket {
       this.timer = this.clock.after(((1 - this.tokens) / this.rate) * SECOND, () => this.admit());
   }
 
-  /** The waiter that came first of those with the highest priority. */
+  /** Removes and returns the first waiter with the highest priority. */
   private takeFirst(): Waiter | undefined {
     let [first, lowest] = [-1, Infinity];
     for (const [index, { priority }] of this.waiters.entries()) {
@@ -170,8 +170,8 @@ class Bucket {
   }
 
   /**
-   * The calls permitted in the second before or after a call, whichever are more: for the first call of a burst, only
-   * the second after it shows the rate.
+   * Returns the number of calls permitted in the second before or after a call, whichever is higher: for the first call
+   * of a burst, only the second after it shows the rate.
    */
   private rateAround(sentAt: Ms): number {
     const before = this.sent.filter((at) => at <= sentAt && sentAt - at < SECOND);

@@ -6,11 +6,14 @@ import * as s from 'controller-runtime/schema';
 
 export interface Page<A> {
   readonly items: readonly A[];
-  /** The token of the next page; `undefined` on the last one, `''` if AWS announces a next page without a token. */
+  /** The token of the next page; `undefined` on the last page, `''` if AWS announces a next page without a token. */
   readonly next: string | undefined;
 }
 
-/** Fails when AWS repeats or omits the token of a next page, because callers treat what is not listed as absent. */
+/**
+ * Fails when AWS repeats or omits a next page's token, because callers assume that resources missing from the list do
+ * not exist.
+ */
 export async function listAllPages<A>(
   of: { readonly service: AwsService; readonly operation: string },
   page: (token: string | undefined) => Call<Page<A>>,
@@ -29,7 +32,7 @@ export async function listAllPages<A>(
   }
 }
 
-/** As controller-runtime's IgnoreNotFound. */
+/** Turns a NotFound failure into `undefined`, as controller-runtime's IgnoreNotFound does. */
 export async function ignoreNotFound<A>(call: Call<A>): Call<A | undefined> {
   const response = await call;
   return E.isLeft(response) && isNotFound(response.left) ? E.right(undefined) : response;

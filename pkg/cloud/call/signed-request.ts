@@ -3,16 +3,16 @@ import { textAt } from 'controller-runtime/json';
 import type { Clients } from '../sdk-clients.ts';
 import type { AwsConfig } from '../session.ts';
 
-/** What a request needs for a service that has no client of the SDK here. The client of STS signs the request. */
+/** Sends requests to services whose SDK clients are not installed. The STS client signs them. */
 export interface Sender extends Pick<AwsConfig, 'endpoints' | 'transport'>, Pick<Clients, 'sts'> {
   readonly region: string;
   readonly abortSignal: AbortSignal;
 }
 
-/** The services, and the names in their host names and signatures. */
+/** The name of each service in its host name and in signatures. */
 const NAMES = { ec2: 'ec2', servicequotas: 'servicequotas', cloudwatch: 'monitoring' } as const;
 
-/** In the query protocol, whose answers are XML. @throws as the SDK does */
+/** Sends a request in the query protocol and returns the XML response. @throws as the SDK does */
 export async function sendQuery(
   sender: Sender,
   service: 'ec2' | 'cloudwatch',
@@ -26,7 +26,9 @@ export async function sendQuery(
   throw sdkError(status, name, message);
 }
 
-/** In the protocol AWS JSON 1.1. `target` names the API and the operation. @throws as the SDK does */
+/**
+ * Sends a request in the protocol AWS JSON 1.1. `target` contains the API and the operation. @throws as the SDK does
+ */
 export async function sendJson(
   sender: Sender,
   service: 'servicequotas',

@@ -14,8 +14,8 @@ import { rejectedCredentials, type CredentialsProblem } from './credentials-prob
 export interface AssumedRoleConfig extends AwsConfig {
   readonly accounts: Pick<CallerAccounts, 'verify'>;
   /**
-   * The region of the manager, if known. Its STS endpoint is preferred, because a private network may reach no other
-   * one.
+   * The manager's region, if known. Its STS endpoint is preferred, because it may be the only one that a private
+   * network can reach.
    */
   readonly region: string | undefined;
 }
@@ -30,18 +30,18 @@ export interface AssumedRoleRequest {
 }
 
 /**
- * AWS's maximum for a role that is assumed with the credentials of another role ("role chaining"), which those from IAM
- * roles for service accounts, EKS Pod Identity and instance profiles are:
+ * AWS's maximum for "role chaining": assuming a role with another role's credentials. Credentials from IAM roles for
+ * service accounts, EKS Pod Identity and instance profiles are such credentials:
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
  */
 const MAX_CHAINED_SESSION_SECONDS = 3_600;
 
-/** Longer than all steps of the fetch together, so that a step that hangs fails first, with an error that names it. */
+/** Longer than all steps of the fetch together, so that a hanging step fails first, with its own error. */
 const FETCH_DEADLINE: Ms = 40_000;
 
 /**
- * Assumes a role with the credentials of `base`. Errors name the owner of these, and the role, unless AWS rejects the
- * credentials themselves.
+ * Assumes a role with the credentials of `base`. Errors name the role and the owner of these credentials, unless AWS
+ * rejects the credentials themselves.
  */
 export function newAssumedRoleSource(
   config: AssumedRoleConfig,
@@ -50,7 +50,7 @@ export function newAssumedRoleSource(
   const { transport, endpoints, pool, version, accounts } = config;
   const partition = partitionOfArn(role.arn);
   const region = stsRegionOf(partition, config.region);
-  // One client for all fetches: it learns from STS how wrong the clock of this machine is.
+  // All fetches share one client, because it learns from STS by how much this machine's clock is wrong.
   const clients = newClients({ region, transport, endpoints, version, credentials: () => pool.get(base) });
 
   return {

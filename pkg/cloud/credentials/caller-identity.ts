@@ -30,29 +30,32 @@ export interface Rejection {
 
 type Lookup = E.Either<AwsFailure, AccountId>;
 
-/** Otherwise each of a thousand objects with rejected credentials would ask STS and read the credentials again. */
+/**
+ * How long a result is reused. Otherwise each of a thousand objects with rejected credentials would call STS and fetch
+ * the credentials again.
+ */
 const RESULT_TTL: Ms = 5_000;
-/** The STS clients and the partition of a credential source are forgotten when they were not used for this long. */
+/** The STS clients and the partition of a credential source are discarded after this long without use. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
-/** Of regions per credential source. AWS has fewer, but the region is a text that a user writes. */
+/** The maximum number of regions per credential source. AWS has fewer, but users can set any text as the region. */
 const MAX_CLIENTS = 64;
 
 interface SourceFacts {
-  /** The STS clients by region. A client is kept, because it remembers how far the clock of this host is wrong. */
+  /** The STS clients by region. A client is kept, because it remembers by how much this host's clock is wrong. */
   readonly clients: Lru<Clients>;
-  /** Where AWS has accepted credentials of this source. */
+  /** The partition in which AWS accepted this source's credentials. */
   partition?: string;
   verification?: { readonly accessKeyId: string; readonly result: VerificationResult; readonly until: Ms };
 }
 
 /**
- * Asks STS to which account credentials belong, and whether they are valid.
+ * Asks STS which account credentials belong to, and whether they are valid.
  *
- * A region that is not enabled in the account rejects valid credentials as unknown, and any tenant can name such a
- * region. So rejected credentials are verified in the region of the manager, or in the default region of their
- * partition if the manager's is unknown or in another one. They leave the manager's cache only if AWS rejects them
- * there too.
+ * A region that is not enabled in the account rejects valid credentials as unknown, and any tenant can specify such a
+ * region. So rejected credentials are verified in the manager's region, or in the default region of their partition if
+ * the manager's region is unknown or in a different partition. They are removed from the manager's cache only if AWS
+ * rejects them there too.
  */
 export class CallerAccounts {
   private readonly config: CallerAccountsConfig;
@@ -65,7 +68,9 @@ export class CallerAccounts {
     this.sources = new Lru({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
   }
 
-  /** Concurrent callers with the same credentials and STS endpoint share one call. */
+  /**
+   * Looks up the account of credentials. Concurrent callers with the same credentials and STS endpoint share one call.
+   */
   async find(source: AwsCredentialSource, credentials: AwsCredentials, region: string): Promise<Lookup> {
     const known = this.recentResult(source, credentials);
     if (known?.kind === 'rejected') return E.left(known.failure);
@@ -77,9 +82,9 @@ export class CallerAccounts {
   }
 
   /**
-   * Verifies credentials that AWS has rejected in one region, unless the rejection is already the answer of STS in the
-   * region of verification. Removes them from the manager's cache if AWS rejects them there too. Concurrent callers
-   * share one STS call.
+   * Verifies credentials that AWS has rejected in one region, unless STS in the verification region has itself sent
+   * this rejection. Removes them from the manager's cache if AWS rejects them there too. Concurrent callers share one
+   * STS call.
    */
   verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<VerificationResult> {
     const { accessKeyId } = credentials;
@@ -123,15 +128,15 @@ export class CallerAccounts {
   }
 
   /**
-   * The manager's region if it is in the partition of the credentials, otherwise the default of that partition.
-   * `failed` is the region of the rejection.
+   * Returns the manager's region if it is in the partition of the credentials, otherwise that partition's default
+   * region. `failed` is the region that rejected the credentials.
    */
   private verificationRegion(source: AwsCredentialSource, failed: string): string {
     const { region } = this.config;
     return stsRegionOf(source.partition ?? this.factsOf(source).partition ?? partitionOf(region ?? failed), region);
   }
 
-  /** Prefers the region of the manager, because a private network may reach no other STS endpoint. */
+  /** Prefers the manager's region, because its STS endpoint may be the only one that a private network can reach. */
   private lookupRegion(region: string): string {
     const { region: own, endpoints } = this.config;
     const isNear = own !== undefined && partitionOf(own) === partitionOf(region);

@@ -44,7 +44,7 @@ describe('Cached credentials', () => {
 
   const cached = (source: AwsCredentialSource): CachedCredentials => new CachedCredentials(source, clock, stop.signal);
 
-  /** Credentials that were fetched once and expire in an hour. */
+  /** Returns credentials that were fetched once and expire in an hour. */
   async function fetched() {
     const source = new Source(clock, 60 * MINUTE);
     const credentials = cached(source);

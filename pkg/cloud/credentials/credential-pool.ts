@@ -22,13 +22,13 @@ export interface AwsCredentialSource {
   fetch(signal: AbortSignal): Promise<AwsCredentials>;
   /** How long a fetch of credentials may take; undefined: 10 s. */
   readonly deadline?: Ms;
-  /** undefined: known after AWS has accepted the credentials. */
+  /** undefined: unknown until AWS has accepted the credentials. */
   readonly partition?: string;
   /** Called when AWS has rejected credentials of this source. */
   onRejected?(): void;
 }
 
-/** Fails when objects in `namespace` may not use the identity. */
+/** Finds the credentials of an identity. Fails if the identity does not allow objects in `namespace` to use it. */
 export interface AwsCredentialSources {
   find(
     identity: IdentityRef | undefined,
@@ -38,10 +38,16 @@ export interface AwsCredentialSources {
   ): Promise<Either<CredentialsProblem, AwsCredentialSource>>;
 }
 
-/** Enough for the one STS call of a web identity; instance metadata waits for at most a second for each response. */
+/**
+ * Long enough for the one STS call of a web identity, and for instance metadata, with at most one second for each
+ * response.
+ */
 const FETCH_DEADLINE: Ms = 10_000;
 
-/** After a failed fetch, or credentials that expire soon: otherwise each of a thousand objects would fetch again. */
+/**
+ * The least time between two fetches after a failed one, or after one that returned credentials that expire soon.
+ * Otherwise each of a thousand objects would fetch again.
+ */
 const RETRY_INTERVAL: Ms = 5_000;
 /** Credentials that do not expire are fetched again after this time, because the file that contains them may change. */
 const REREAD_INTERVAL: Ms = 60_000;
@@ -57,7 +63,7 @@ type State =
 
 /**
  * Caches and renews the credentials of one source, in the background as long as the old ones are valid, so that a slow
- * source delays no caller. Concurrent calls of `get` share one fetch.
+ * source does not delay callers. Concurrent calls of `get` share one fetch.
  */
 export class CachedCredentials {
   private readonly source: AwsCredentialSource;
@@ -84,7 +90,7 @@ export class CachedCredentials {
       return state.credentials;
     }
     if (state.kind === 'failed' && now < state.retryNotBefore) throw state.error;
-    // Without the signal of a caller, because later callers use the credentials too.
+    // No caller's signal aborts the fetch, because later callers use the credentials too.
     const fetching = this.fetches.run(this.source.key, undefined, () => this.fetch(state));
     if (state.kind !== 'cached' || !this.isValidFor(state.credentials, MIN_VALIDITY)) return fetching;
     // When the cached credentials are about to expire, callers wait for the fetch, and get its error.
@@ -92,14 +98,14 @@ export class CachedCredentials {
     return state.credentials;
   }
 
-  /** Also expired ones. */
+  /** Returns the cached credentials, even expired ones, without fetching. */
   peek(): AwsCredentials | undefined {
     return this.state.kind === 'cached' ? this.state.credentials : undefined;
   }
 
   /**
-   * AWS has rejected the credentials with this access key ID, so the next `get` fetches. Credentials that were fetched
-   * meanwhile stay, so that concurrent rejections cause one fetch.
+   * Makes the next `get` fetch, because AWS has rejected the credentials with this access key ID. Keeps credentials
+   * that were fetched in the meantime, so that concurrent rejections cause one fetch.
    */
   reject(accessKeyId: string): void {
     if (this.state.kind !== 'cached' || this.state.credentials.accessKeyId !== accessKeyId) return;
@@ -149,7 +155,10 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
     { cause },
   );
 
-/** Credentials that were not used for this long are removed; with a long resync interval, see {@link retentionOf}. */
+/**
+ * Credentials are removed after this long without use, or later if the resync interval is long, see {@link
+ * retentionOf}.
+ */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
 /** All reconciles and assumed roles that use the same source share its credentials. */
@@ -174,7 +183,7 @@ export class CredentialPool {
     this.cachedFor(source).reject(accessKeyId);
   }
 
-  /** By key of the source; `undefined`: never. */
+  /** Returns when the cached credentials of each source expire; `undefined`: never. */
   expiries(): readonly { readonly key: string; readonly expiresAt: Ms | undefined }[] {
     return this.cached.entries().flatMap(([key, credentials]) => {
       const current = credentials.peek();
@@ -187,8 +196,10 @@ export class CredentialPool {
   }
 }
 
-/** Of the pause between two reconciles of an unchanged object, in resync intervals; above 1, because of the jitter. */
+/**
+ * The longest pause between two reconciles of an unchanged object, in resync intervals; above 1, because of the jitter.
+ */
 const LONGEST_PAUSE = 1.5;
 
-/** How long a cache keeps an unused entry: at least until the next reconcile of an unchanged object. */
+/** Returns how long a cache keeps an unused entry: at least until the next reconcile of an unchanged object. */
 export const retentionOf = (least: Ms, resync: Ms): Ms => Math.max(least, LONGEST_PAUSE * resync);

@@ -1,7 +1,7 @@
 import { describeFailure } from '../errors/error-codes.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 
-/** The reasons for which an AWS session cannot be opened. */
+/** The reasons why an AWS session cannot be opened. */
 export type CredentialsProblemReason =
   /** The manager has no AWS credentials. */
   | 'CredentialsMissing'
@@ -33,18 +33,18 @@ export type CredentialsProblemReason =
   /** STS AssumeRole failed or STS did not respond; see `failure`. */
   | 'AssumeRoleFailed';
 
-/** Why an AWS session could not be opened. `message` ends without a full stop, and never contains a secret. */
+/** Why an AWS session could not be opened. `message` ends without a period, and never contains a secret. */
 export interface CredentialsProblem {
   readonly reason: CredentialsProblemReason;
   readonly message: string;
   readonly failure?: AwsFailure;
-  /** The owner of the credentials that AWS rejects, as messages name it; set with the reason `CredentialsInvalid`. */
+  /** How messages refer to the owner of the credentials that AWS rejects; set with the reason `CredentialsInvalid`. */
   readonly whose?: string;
   /** Kind and name of the object that does not exist; set with `IdentityNotFound` and `SecretNotFound`. */
   readonly missing?: string;
 }
 
-/** The problem after a `failure` for which `isCredentialsInvalid` is true. */
+/** Returns the problem for a `failure` for which `isCredentialsInvalid` is true. */
 export const rejectedCredentials = (failure: AwsFailure, whose: string): CredentialsProblem => ({
   reason: 'CredentialsInvalid',
   message: `AWS rejects the credentials of ${whose}. AWS says: ${describeFailure(failure)}`,

@@ -1,15 +1,15 @@
-/** Names an AWSCluster…Identity. Without a reference the manager's own credentials are used. */
+/** A reference to an AWSCluster…Identity. Without a reference, the manager's own credentials are used. */
 export interface IdentityRef {
   readonly kind: string;
   readonly name: string;
 }
 
-/** Where a user names the identity: in `spec.identityRef` of the control plane, or in `spec.eksCluster.identityRef`. */
+/** The field that selects the identity: `spec.identityRef` of the control plane, or `spec.eksCluster.identityRef`. */
 export type IdentityField = 'controlPlane' | 'eksCluster';
 
-/** The owner of the manager's own credentials, as messages name it. */
+/** How messages refer to the owner of the manager's own credentials. */
 export const MANAGER_ITSELF = 'the manager itself';
 
-/** For messages, e.g. `AWSClusterStaticIdentity "team-a"`. */
+/** Returns how messages refer to the owner of the credentials, e.g. `AWSClusterStaticIdentity "team-a"`. */
 export const credentialsName = (identity: IdentityRef | undefined): string =>
   identity === undefined ? MANAGER_ITSELF : `${identity.kind} "${identity.name}"`;

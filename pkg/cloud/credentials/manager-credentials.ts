@@ -6,12 +6,12 @@ import type { AwsTransport } from '../transport/transport.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** For the instance metadata service, which exists on EC2 only; the default of the AWS SDKs. */
+/** The timeout for the instance metadata service, which exists only on EC2. Equals the default of the AWS SDKs. */
 const METADATA_TIMEOUT_MS = 1_000;
 
 /**
- * The default provider chain of the AWS SDKs (environment, shared configuration files, web identity for IAM roles for
- * service accounts, container for EKS Pod Identity and ECS, instance metadata).
+ * Returns a source that uses the default provider chain of the AWS SDKs (environment, shared configuration files, web
+ * identity for IAM roles for service accounts, container for EKS Pod Identity and ECS, instance metadata).
  *
  * `environment` is only used for error messages; the SDK reads the environment of the process.
  */
@@ -52,8 +52,8 @@ export function newManagerCredentialSource(
 }
 
 /**
- * Where the chain looks for credentials, each place with the related settings of this process. Without the addresses of
- * container credentials, which may contain secrets.
+ * Lists the places where the chain looks for credentials, each with the related settings of this process. Omits the
+ * addresses of container credentials, which may contain secrets.
  */
 export function describeProviderChain(environment: Environment): readonly string[] {
   const has = (name: string): boolean => (environment[name] ?? '') !== '';

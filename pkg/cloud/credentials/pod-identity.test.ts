@@ -9,7 +9,7 @@ interface Container {
   readonly env: readonly { readonly name: string; readonly value?: string }[];
 }
 
-/** The environment of a pod that the component has changed. */
+/** Returns the environment of a pod that the kustomize component has changed. */
 function environmentOf(podIp: string): Readonly<Record<string, string>> {
   const { patches } = parse(readFileSync(COMPONENT, 'utf8')) as { patches: [{ patch: string }] };
   const { spec } = parse(patches[0].patch) as { spec: { template: { spec: { containers: [Container] } } } };

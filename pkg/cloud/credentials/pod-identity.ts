@@ -2,15 +2,15 @@ import { isIPv6 } from 'node:net';
 
 /**
  * The addresses of the agent on each node: https://docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html.
- * A node of an IPv6 cluster serves its pods at the second one only.
+ * On a node of an IPv6 cluster, only the second address works.
  */
 const AGENT_IPV4 = 'http://169.254.170.23/v1/credentials';
 const AGENT_IPV6 = 'http://[fd00:ec2::23]/v1/credentials';
 
 /**
- * The value for AWS_CONTAINER_CREDENTIALS_FULL_URI where the pod has a token of EKS Pod Identity, but no address of the
- * agent: config/components/pod-identity cannot know which kind of addresses the pods of the cluster have. `undefined`:
- * EKS or a user has set an address, or the pod does not use Pod Identity.
+ * Returns the value for AWS_CONTAINER_CREDENTIALS_FULL_URI if the pod has an EKS Pod Identity token, but no address of
+ * the agent: config/components/pod-identity cannot know whether the cluster's pods use IPv4 or IPv6. `undefined`: EKS
+ * or a user has set an address, or the pod does not use Pod Identity.
  */
 export function podIdentityUri(environment: Readonly<Record<string, string | undefined>>): string | undefined {
   const has = (name: string): boolean => (environment[name] ?? '') !== '';

@@ -2,7 +2,7 @@ import { type Sender, sendQuery } from '../call/signed-request.ts';
 
 const EC2_API_VERSION = '2016-11-15';
 
-/** By subnet, without subnets that do not exist. */
+/** Returns the number of free IP addresses per subnet. Omits subnets that do not exist. */
 export async function readFreeAddresses(
   sender: Sender,
   subnets: readonly string[],
@@ -13,7 +13,7 @@ export async function readFreeAddresses(
   return freeAddressesIn(await sendQuery(sender, 'ec2', { ...parameters, ...Object.fromEntries(ids) }));
 }
 
-/** In an answer of EC2, the id of a subnet comes before its number of free addresses. */
+/** Parses EC2's response, in which the ID of a subnet precedes its number of free addresses. */
 function freeAddressesIn(text: string): ReadonlyMap<string, number> {
   const free = new Map<string, number>();
   let id = '';

@@ -54,7 +54,7 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
   };
 }
 
-/** From the SDK's Date to milliseconds since 1970. */
+/** Converts the SDK's Date to milliseconds since 1970. */
 const withNumericTime = ({ accessEntry, ...rest }: { readonly accessEntry?: AccessEntry | undefined }): unknown => ({
   ...rest,
   accessEntry: { ...accessEntry, createdAt: accessEntry?.createdAt?.getTime() },

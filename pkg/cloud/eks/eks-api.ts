@@ -12,7 +12,7 @@ export interface FargateProfile {
   readonly name: ProfileName;
   readonly arn: string;
   readonly cluster: EksClusterName;
-  /** Maybe a status that EKS has introduced later. */
+  /** Can also be a status that EKS has introduced since. */
   readonly status: 'CREATING' | 'ACTIVE' | 'DELETING' | 'CREATE_FAILED' | 'DELETE_FAILED' | (string & {});
   readonly podExecutionRoleArn: RoleArn;
   readonly subnets: readonly string[];
@@ -27,7 +27,10 @@ export interface FargateProfile {
   }[];
 }
 
-/** EKS uses one error, ResourceNotFound, for both; the message distinguishes them. */
+/**
+ * EKS uses the error ResourceNotFound for both a missing resource and a missing cluster; the message distinguishes
+ * them.
+ */
 export type Missing = { readonly kind: 'absent' } | { readonly kind: 'clusterGone' };
 
 export type ProfileLookup = { readonly kind: 'found'; readonly profile: FargateProfile } | Missing;
@@ -35,7 +38,7 @@ export type ProfileLookup = { readonly kind: 'found'; readonly profile: FargateP
 export type ProfileListing =
   { readonly kind: 'listed'; readonly names: readonly ProfileName[] } | { readonly kind: 'clusterGone' };
 
-/** Without subnets EKS chooses the private subnets of the cluster. */
+/** If no subnets are given, EKS chooses the private subnets of the cluster. */
 export type NewFargateProfile = Pick<
   FargateProfile,
   'cluster' | 'name' | 'podExecutionRoleArn' | 'subnets' | 'selectors' | 'tags'
@@ -57,7 +60,7 @@ export interface EksCluster {
   readonly status: string;
   /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`; undefined if EKS omits it. */
   readonly authenticationMode?: string;
-  /** EKS refuses to delete the cluster; undefined if EKS omits it. */
+  /** Whether EKS refuses to delete the cluster; undefined if EKS omits it. */
   readonly deletionProtection?: boolean;
   /** The URL of its API server; undefined while EKS creates the cluster. */
   readonly endpoint?: string;
@@ -72,7 +75,7 @@ export interface EksClusters {
 /** An entry is bound to the unique id of a role, but EKS does not show this id. */
 export interface AccessEntry {
   readonly principalArn: RoleArn;
-  /** `FARGATE_LINUX` for the entries that EKS makes for Fargate profiles. */
+  /** `FARGATE_LINUX` for the entries that EKS creates for Fargate profiles. */
   readonly type: string;
   /** When the entry was created, in milliseconds since 1970. */
   readonly createdAt: Ms;
@@ -83,7 +86,7 @@ export type AccessEntryLookup = { readonly kind: 'found'; readonly entry: Access
 /** EKS's API for the access entries of pod execution roles. */
 export interface AccessEntries {
   describe(cluster: EksClusterName, principal: RoleArn): Call<AccessEntryLookup>;
-  /** Of type `FARGATE_LINUX`, the type for pod execution roles. */
+  /** Creates an entry of type `FARGATE_LINUX`, the type for pod execution roles. */
   create(cluster: EksClusterName, principal: RoleArn): Call<AccessEntry>;
   delete(cluster: EksClusterName, principal: RoleArn): Call<void>;
 }

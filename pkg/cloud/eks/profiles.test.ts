@@ -31,7 +31,7 @@ function profiles(transport: FakeTransport): FargateProfiles {
   return fargateProfiles(harness.clients.eks, harness.newCalls('eks'), new SeededRandom(1));
 }
 
-// The simulation proves what a create, a tag or a deletion changes in AWS.
+// These tests do not cover what creating, tagging or deleting changes in AWS: the simulation does.
 describe('Fargate profiles', () => {
   const describeOne = (all: FargateProfiles) => all.describe(cluster, name);
   const list = (all: FargateProfiles) => all.list(cluster);

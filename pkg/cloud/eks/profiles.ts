@@ -44,7 +44,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
         }),
       );
       if (E.isRight(response)) return E.right({ kind: 'listed', names: response.right });
-      // The list refers to no object other than the cluster.
+      // A list request refers only to the cluster, so NotFound means that the cluster is missing.
       return isNotFound(response.left) ? E.right({ kind: 'clusterGone' }) : response;
     },
 
@@ -84,7 +84,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
   };
 }
 
-/** From the SDK's Date to milliseconds since 1970. */
+/** Converts the SDK's Date to milliseconds since 1970. */
 const withNumericTime = (response: { readonly fargateProfile?: SdkProfile | undefined }): unknown => {
   const { fargateProfile } = response;
   return {

@@ -6,7 +6,7 @@ import type { Page } from '../call/responses.ts';
 import { isClusterNotFound, isNotFound } from '../errors/error-codes.ts';
 import type { AccessEntry, EksCluster, FargateProfile, Missing } from './eks-api.ts';
 
-/** A read of one profile or access entry, whose failure may say that it or its cluster is missing. */
+/** Reads one profile or access entry. Distinguishes whether it or its cluster is missing. */
 export async function findOrMissing<A>(call: Call<A>): Call<A | Missing> {
   const response = await call;
   if (E.isRight(response) || !isNotFound(response.left)) return response;

@@ -9,21 +9,23 @@ const KINDS = [
 ] as const;
 export type PolicyKind = (typeof KINDS)[number];
 
-/** What the message of AWS says about a denied call. */
+/** What AWS's message says about a denied call. */
 export interface Denial {
-  /** The denied action, such as `iam:PassRole`, which can differ from the call; undefined if AWS names none. */
+  /**
+   * The denied action, such as `iam:PassRole`, which can differ from the call; undefined if the message contains none.
+   */
   readonly action?: string;
   /** `isExplicit`: the policy denies the action; otherwise no policy of this kind allows it. */
   readonly policy?: { readonly kind: PolicyKind; readonly isExplicit: boolean };
 }
 
-/** The longest part of a message that is read, in UTF-16 code units. AWS may repeat long texts of a user. */
+/** How much of a message is read, in UTF-16 code units. AWS may repeat a user's long text. */
 const MAX_MESSAGE = 4_096;
 
 const ACTION = /\b(?:not authorized to perform:|missing permissions for:?) '?([a-z0-9-]+:[a-z]+)/i;
 /**
- * AWS writes `User: … is not authorized to perform: <action> on resource: …`, and then often `with an explicit deny in
- * a <kind of policy>` or `because no <kind of policy> allows the <action> action`:
+ * Parses messages such as `User: … is not authorized to perform: <action> on resource: …`, which often continue `with
+ * an explicit deny in a <kind of policy>` or `because no <kind of policy> allows the <action> action`:
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html
  */
 export function readDenial(message: string): Denial {

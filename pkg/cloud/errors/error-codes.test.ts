@@ -46,7 +46,7 @@ function meanings(of: AwsFailure): readonly string[] {
 }
 
 /**
- * Failed AWS calls, most of them with messages of the real AWS services, each with the `predicates` that must accept
+ * Failed AWS calls, most of them with messages from the real AWS services, each with the `predicates` that must accept
  * it. The other `predicates` must reject it.
  */
 const table: readonly (readonly [AwsFailure, ...Name[]])[] = [

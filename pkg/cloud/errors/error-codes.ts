@@ -2,8 +2,8 @@ import { ProfileName } from '../../../api/names.ts';
 import type { AwsFailure } from './failure.ts';
 
 /**
- * A predicate compares the error code, and also the message when AWS uses one code for several problems. The messages
- * are those of the real services, whose casing varies. IAM spells error codes with and without `Exception`.
+ * The predicates below compare the error code, and also the message if AWS uses one code for several problems. The
+ * messages are those of the real services, whose casing varies. IAM spells error codes with and without `Exception`.
  */
 const hasCode =
   (...codes: readonly string[]) =>
@@ -12,7 +12,10 @@ const hasCode =
 
 const hasMessage = (pattern: RegExp) => (failure: AwsFailure) => pattern.test(failure.message);
 
-/** One pattern with `.*` would search the rest of a long message again for each match of its beginning. */
+/**
+ * A single `first.*second` pattern would backtrack: it would rescan the rest of a long message for every match of
+ * `first`.
+ */
 const hasInOrder =
   (first: RegExp, second: RegExp) =>
   ({ message }: AwsFailure): boolean => {
@@ -33,7 +36,7 @@ const anyOf =
 /** A profile, cluster, role, policy or attachment does not exist. EKS's tag calls use the code `NotFound`. */
 export const isNotFound = hasCode('ResourceNotFound', 'NotFound', 'NoSuchEntity');
 
-/** EKS uses the same error code for a missing profile, with another message. */
+/** EKS uses the same error code for a missing profile, with a different message. */
 export const isClusterNotFound = allOf(hasCode('ResourceNotFound', 'NotFound'), hasMessage(/no cluster found/i));
 
 export const isNameTaken = anyOf(
@@ -78,7 +81,7 @@ export const isClusterNotActive = allOf(
 
 /**
  * Either the latest change in IAM has not propagated yet, or the role or its trust policy is wrong. For most of these
- * errors only a later attempt can tell.
+ * errors, only a later attempt shows which.
  */
 export const isRoleRejected = anyOf(
   allOf(
@@ -91,7 +94,10 @@ export const isRoleRejected = anyOf(
   hasCode('ResourcePropagationDelay'),
 );
 
-/** Even a role that IAM has just created or returned (eventual consistency). False for a policy. */
+/**
+ * IAM does not find a role, possibly one that it has just created or returned (eventual consistency). False for a
+ * missing policy.
+ */
 export const isRoleNotVisible = allOf(hasCode('NoSuchEntity'), hasInOrder(/role with name /i, / cannot be found/i));
 
 export const isQuotaExceeded = hasCode('ResourceLimitExceeded', 'LimitExceeded', 'ServiceQuotaExceeded');
@@ -113,19 +119,20 @@ export const isThrottled = anyOf(
 const isUnknownToRegion = hasCode('InvalidClientTokenId', 'UnrecognizedClient');
 
 /**
- * AWS accepts the credentials in another region: the account has not enabled the region, or it is in another partition.
+ * AWS accepts the credentials in a different region: the account has not enabled this one, or it is in another
+ * partition.
  */
 export const isRegionNotEnabled: FailurePredicate = (failure) =>
   failure.acceptedIn !== undefined && isUnknownToRegion(failure);
 
 /**
- * "Signature expired: … is now earlier than …" or "Signature not yet current", under several error codes, most of them
- * also for wrong credentials. The clock of the manager's node is wrong, or the request was on its way for minutes; the
- * credentials may be fine.
+ * "Signature expired: … is now earlier than …" or "Signature not yet current", under several error codes, most of which
+ * AWS also uses for wrong credentials. The clock of the manager's node is wrong, or the request took minutes to arrive;
+ * the credentials may be fine.
  */
 export const isSignatureTimeRejected = anyOf(
   hasCode('RequestExpired', 'RequestTimeTooSkewed', 'RequestInTheFuture'),
-  // Only the beginning of the message counts, because AWS may repeat the text of a user later in a message.
+  // Only the beginning of the message counts, because AWS may repeat a user's text later in the message.
   hasMessage(/^signature (?:expired|not yet current)\b/i),
 );
 
@@ -152,7 +159,8 @@ const isCredentialsRejected = hasCode(
 export const isAccessDenied: FailurePredicate = (failure) =>
   !isSignatureTimeRejected(failure) &&
   (hasCode('AccessDenied', 'UnauthorizedOperation', 'AuthorizationError', 'Forbidden')(failure) ||
-    // EKS also makes calls on the caller's behalf. Their denial is an invalid request or parameter.
+    // EKS also makes calls on the caller's behalf. If AWS denies one of those, EKS returns InvalidRequest or
+    // InvalidParameter.
     allOf(
       hasCode('InvalidRequest', 'InvalidParameter'),
       hasMessage(/missing permissions|is not authorized to perform/i),
@@ -175,15 +183,14 @@ export const isRefused: FailurePredicate = (failure) => {
 export const isNotDispatched = hasCode('NotDispatched', 'NoCredentials');
 
 /**
- * Unless the signing took too long, another attempt fails too, until a user corrects the region or the settings of the
- * manager.
+ * Unless signing took too long, another attempt also fails, until a user corrects the region or the manager's settings.
  */
 export const isNotPrepared = hasCode('NotPrepared');
 
 /** The SDK does not retry this error. */
 export const isConcurrentModification = hasCode('ConcurrentModification');
 
-/** The role still has a policy or an instance profile; IAM's message tells which. */
+/** The role still has a policy or an instance profile; IAM's message says which. */
 export const isDeleteConflict = hasCode('DeleteConflict');
 
 /** The user has to change the spec or the AWS resources. */
@@ -204,7 +211,8 @@ export const isInvalidRequest: FailurePredicate = (failure) =>
   )(failure) && !anyOf(isRoleRejected, isClusterNotActive, isClusterUpdating, isAccessDenied)(failure);
 
 /**
- * Without values such as request IDs and times, so that a condition does not change while the failure stays the same.
+ * Describes a failure without values such as request IDs and times, so that a condition does not change while the
+ * failure stays the same.
  */
 export function describeFailure(failure: AwsFailure): string {
   const words = failure.message
@@ -216,12 +224,12 @@ export function describeFailure(failure: AwsFailure): string {
     .replace(/^(signature (?:expired|not yet current))\b.*/i, withoutTimes)
     .trim();
   const operation = `${failure.service.toUpperCase()} ${failure.operation}`;
-  // Codes of this manager would only repeat the message.
+  // The error codes that this manager sets would only repeat the message.
   const call = isOwnCode(failure) ? operation : `${operation}: ${failure.code}`;
   return `${words === '' ? 'no reason given' : words} (${call})`;
 }
 
-/** Of "Signature expired: … is now earlier than … (… - 5 min.)" only the times change with each request. */
+/** Shortens "Signature expired: … is now earlier than … (… - 5 min.)", in which the times change with each request. */
 function withoutTimes(words: string, what: string): string {
   const minutes = /\b\d{1,4} min\b/.exec(words)?.[0];
   return minutes === undefined ? what : `${what} (${minutes}.)`;

@@ -1,4 +1,4 @@
-/** The prefixes of IAM actions. Only capaf asks `ec2`, `servicequotas` and `cloudwatch`. */
+/** The prefixes of IAM actions. Only capaf calls `ec2`, `servicequotas` and `cloudwatch`. */
 export type AwsService = 'eks' | 'iam' | 'sts' | 'ec2' | 'servicequotas' | 'cloudwatch';
 
 /**
@@ -19,7 +19,7 @@ export interface AwsFailure {
   readonly statusCode?: number;
   readonly message: string;
   readonly requestId?: string;
-  /** Another region, in which AWS accepts the credentials that the region of the call rejected, if there is one. */
+  /** A different region in which AWS accepts the credentials that the region of the call rejected, if there is one. */
   readonly acceptedIn?: string;
   readonly cause?: unknown;
 }

@@ -4,7 +4,10 @@ import { cut, errorMessage, MAX_FACT, MAX_MESSAGE, redactCredentials } from 'con
 import type { AwsFailure, AwsService } from './failure.ts';
 import type { CredentialsProblem } from '../credentials/credentials-problem.ts';
 
-/** The fields replace `instanceof`: the bundle of the manager can contain two copies of a class of the SDK. */
+/**
+ * SDK errors are recognized by these fields instead of `instanceof`, because the manager's bundle can contain two
+ * copies of an SDK class.
+ */
 const SdkError = t.partial({
   name: t.string,
   message: t.string,
@@ -15,14 +18,14 @@ const SdkError = t.partial({
   RequestId: t.string,
 });
 
-/** In UTF-16 code units. The codes of EKS, IAM and STS are shorter. */
+/** The longest error code that is kept, in UTF-16 code units. The codes of EKS, IAM and STS are shorter. */
 const MAX_CODE = 100;
 
-/** The SDK's placeholders for an error response of AWS that has no error name or no message. */
+/** The SDK's placeholders for an AWS error response without an error name or a message. */
 const UNKNOWN_NAME = 'Unknown';
 const UNKNOWN_MESSAGES: readonly string[] = ['UnknownError', 'Unknown'];
 
-/** Thrown by a source of credentials. The SDK passes it on to the caller. */
+/** Thrown by a credential source. The SDK passes it on to the caller. */
 export class NoCredentials extends Error {
   override readonly name = 'NoCredentials';
   readonly problem: CredentialsProblem;
@@ -34,8 +37,8 @@ export class NoCredentials extends Error {
 }
 
 /**
- * `stopped`: by this manager, before it was sent. `prepared`: the SDK refused or failed to build and sign the request.
- * `sent`: the transport had received the request.
+ * How far the call got. `stopped`: this manager stopped it before it was sent. `prepared`: the SDK refused or failed to
+ * build and sign the request. `sent`: the transport had received the request.
  */
 export type Progress = 'stopped' | 'prepared' | 'sent';
 
@@ -67,7 +70,7 @@ export function toAwsFailure({ service, operation, progress }: AttemptedCall, th
     const code = thrown instanceof NoCredentials ? 'NoCredentials' : CODE_OF[progress];
     return { ...facts, code, message: errorMessage(thrown) };
   }
-  // For the page of a proxy, the SDK throws an error of its parser, which has no `$fault` or no name.
+  // For a proxy's HTML page, the SDK throws a parser error, which lacks `$fault` or a name.
   if (error.$fault === undefined || error.name === undefined || error.name === UNKNOWN_NAME)
     return { ...facts, code: 'Undecodable', message: `HTTP ${statusCode} with a body that is not a response of AWS` };
   const message = error.message === undefined || UNKNOWN_MESSAGES.includes(error.message) ? '' : error.message;
@@ -79,8 +82,8 @@ export function toAwsFailure({ service, operation, progress }: AttemptedCall, th
 }
 
 /**
- * When AWS rejects a signature, the message may quote the canonical request, which includes the session token, or the
- * Authorization header, which includes the access key ID.
+ * Removes the request that AWS may quote when it rejects a signature: the canonical request, which includes the session
+ * token, or the Authorization header, which includes the access key ID.
  */
 const withoutQuotedRequest = (message: string): string =>
   message

@@ -6,9 +6,9 @@ import type { Call } from '../call/call.ts';
 export interface Role {
   readonly name: RoleName;
   readonly arn: RoleArn;
-  /** IAM's unique ID of the role (AROA…). A role that is deleted and created again gets a new ID. */
+  /** IAM's unique ID of the role (AROA…). A recreated role gets a new ID. */
   readonly id: string;
-  /** When the role was created, in milliseconds since 1970. IAM gives the time in whole seconds. */
+  /** When the role was created, in milliseconds since 1970. IAM returns whole seconds. */
   readonly createdAt: Ms;
   readonly path: string;
   readonly trust: string;

@@ -51,7 +51,7 @@ export const InstanceProfilesResponse = s.view(
   }),
 );
 
-/** IAM encodes by RFC 3986: a plus sign stays a plus sign. An invalid encoding stays unchanged. */
+/** Decodes by RFC 3986, as IAM encodes: a plus sign stays a plus sign. Returns an invalid encoding unchanged. */
 function percentDecoded(document: string): string {
   try {
     return decodeURIComponent(document);

@@ -85,7 +85,7 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
           ),
         response: RoleResponse,
       });
-      // IAM does not promise tags and permissions boundary in the response, so they come from the request.
+      // IAM does not guarantee that the response contains tags and permissions boundary, so they come from the request.
       return E.map((role: Role) => ({
         ...role,
         tags,
@@ -131,7 +131,7 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
 const toIamTags = (tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] =>
   Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
 
-/** From the SDK's Date to milliseconds since 1970. */
+/** Converts the SDK's Date to milliseconds since 1970. */
 const withNumericTime = ({ Role, ...rest }: { readonly Role?: SdkRole | undefined }): unknown => ({
   ...rest,
   Role: { ...Role, CreateDate: Role?.CreateDate?.getTime() },

@@ -8,7 +8,7 @@ export interface QuotaId {
   readonly QuotaCode: string;
 }
 
-/** `undefined`: Service Quotas has no value for the account, so the default of AWS applies. */
+/** Returns `undefined` if Service Quotas has no value for the account: AWS's default then applies. */
 export async function readQuota(sender: Sender, { ServiceCode, QuotaCode }: QuotaId): Promise<number | undefined> {
   const target = 'ServiceQuotasV20190624.GetServiceQuota';
   const answer = await sendJson(sender, 'servicequotas', target, { ServiceCode, QuotaCode }).catch((error: unknown) => {
@@ -29,8 +29,8 @@ const METRIC = {
 };
 
 /**
- * The most vCPU on demand that the account ran on Fargate in the region at a time in the last hour, for pods of EKS and
- * tasks of ECS. `undefined`: CloudWatch has no data, for example because nothing ran.
+ * Returns the account's peak use of on-demand Fargate vCPUs in the region during the last hour, by EKS pods and ECS
+ * tasks. `undefined`: CloudWatch has no data, for example because nothing ran.
  */
 export async function readVCpuUsage(sender: Sender, now: Ms): Promise<number | undefined> {
   const text = await sendQuery(sender, 'cloudwatch', {

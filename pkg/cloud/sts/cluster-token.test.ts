@@ -19,7 +19,7 @@ async function urlOf(
   const { sts } = newClients({
     region,
     transport,
-    // An endpoint of the SDK must not show in the token, which EKS sends to its own.
+    // The token must not contain a custom endpoint of the SDK, because EKS sends it to its own STS endpoint.
     endpoints: { ...AWS_ENDPOINTS, urlFor: () => 'https://proxy.example.org', fips: true },
     credentials: async () => ({
       accessKeyId: 'AKIDEXAMPLE',

@@ -7,18 +7,18 @@ import type { AwsCredentials, AwsCredentialSource } from '../credentials/credent
 import type { AwsConfig } from '../session.ts';
 import { AccountId } from '../../../api/names.ts';
 
-/** The default of AWS STS, and the maximum for a role that is assumed with the session of another role. */
+/** The default of AWS STS, and the maximum for a role that is assumed with another role's session. */
 export const DEFAULT_DURATION_SECONDS = 3_600;
 /** In characters. */
 const MAX_SESSION_NAME_LENGTH = 64;
 
-/** CloudTrail shows this name. */
+/** Returns the session name, which CloudTrail shows. */
 export const defaultSessionName = (identityName: string): string =>
   `capaf-${identityName}`.slice(0, MAX_SESSION_NAME_LENGTH);
 
 export interface RoleToAssume {
   readonly arn: string;
-  /** In CloudTrail: 2 to 64 characters of `[\w+=,.@-]`. */
+  /** The session name, which CloudTrail shows: 2 to 64 characters of `[\w+=,.@-]`. */
   readonly sessionName: string;
   /** The duration of the session: 900 to 43200 seconds. */
   readonly durationSeconds: number;
@@ -28,7 +28,7 @@ export interface RoleToAssume {
   readonly policyArns: readonly string[];
 }
 
-/** All calls of STS are reads, so they need no leadership. */
+/** All STS calls are reads, so they need no leadership. */
 export const stsCalls = (
   config: AwsConfig,
   { key }: AwsCredentialSource,
@@ -72,8 +72,8 @@ const withNumericExpiration = ({ Credentials, ...rest }: AssumeRoleCommandOutput
   Credentials: { ...Credentials, Expiration: Credentials?.Expiration?.getTime() },
 });
 
-// The error messages contain no secret: the SDK gives each secret field as text or omits it, and the decoder rejects
-// only an absent one.
+// The error messages contain no secret: the SDK returns each secret field as text or omits it, and the decoder rejects
+// only an absent field.
 const AssumeRoleResponse = s.view(
   s.object({
     Credentials: s.object({

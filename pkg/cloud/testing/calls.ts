@@ -9,7 +9,7 @@ import { newLimiter, type Limiter } from '../call/limiter.ts';
 import { awsMetrics } from '../metrics.ts';
 import type { AwsTransport } from '../transport/transport.ts';
 
-/** The real SDK clients and the real factory of AWS calls, on a virtual clock and on the transport of a test. */
+/** The real SDK clients and the real factory of AWS calls, with a virtual clock and the test's transport. */
 export class CallHarness {
   readonly clock = new VirtualClock();
   readonly logger = new MemoryLogger();
@@ -50,7 +50,7 @@ export class CallHarness {
   }
 }
 
-/** The response, or the failure without its cause. */
+/** Returns the response, or the failure without its cause. */
 export async function outcomeOf(call: Call<unknown>): Promise<unknown> {
   const outcome = await call;
   if (E.isRight(outcome)) return outcome.right;

@@ -3,7 +3,7 @@ import type { AwsRequest, AwsResponse, AwsTransport, SendOptions } from '../tran
 
 export type FakeResponse = AwsResponse | Promise<AwsResponse>;
 
-/** Responds to the SDK's requests in the test process, with the responses that a test gives. */
+/** Responds to the SDK's requests inside the test process, with the test's responses. */
 export class FakeTransport implements AwsTransport {
   readonly requests: AwsRequest[] = [];
   /** Responds to each request of the SDK. A test may replace this function at any time. */
@@ -45,7 +45,7 @@ export class FakeTransport implements AwsTransport {
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** A response of AWS that never arrives, even when a signal aborts the request. */
+/** An AWS response that never arrives, even when a signal aborts the request. */
 export const neverRespond = (): Promise<AwsResponse> => new Promise(() => {});
 
 export const jsonResponse = (body: unknown, statusCode = 200): AwsResponse => ({
@@ -60,7 +60,7 @@ export const eksError = (code: string, message: string, statusCode: number): Aws
   body: bytes(JSON.stringify({ message })),
 });
 
-/** A response of IAM or STS. The parameter `content` is the XML inside the result element. */
+/** Returns an IAM or STS response. `content` is the XML inside the result element. */
 export const queryResponse = (operation: string, content = ''): AwsResponse => ({
   statusCode: 200,
   headers: { 'content-type': 'text/xml', 'x-amzn-requestid': 'request-1' },
@@ -81,7 +81,7 @@ export const queryError = (code: string, message: string, statusCode: number): A
   ),
 });
 
-/** A response of a proxy or load balancer: an HTML page. */
+/** Returns the HTML page of a proxy or load balancer. */
 export const proxyPage = (statusCode: number, text = '<html><body><br>oops</body></html>'): AwsResponse => ({
   statusCode,
   headers: { 'content-type': 'text/html' },

@@ -7,8 +7,8 @@ export const RESPONSE_METADATA = { $metadata: { httpStatusCode: 200, requestId: 
 export const NamedResponse = s.object({ name: s.string() });
 
 /**
- * Returns a request for a `CallFactory` (a function that creates AWS calls). The `send` of the request skips the
- * signing of the SDK, and runs `work` in place of the HTTP request to AWS.
+ * Returns a request for a `CallFactory` (a function that creates AWS calls). The request's `send` skips the SDK's
+ * signing, and runs `work` in place of the HTTP request to AWS.
  */
 export function requestOf(
   kind: CallKind,

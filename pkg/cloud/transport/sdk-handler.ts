@@ -4,13 +4,13 @@ import type { AwsRequest, AwsResponse, AwsTransport, SendOptions } from './trans
 export interface DispatchOptions extends Required<SendOptions> {
   /** Called synchronously right before the transport gets the request. If it throws, the request is not sent. */
   readonly beforeDispatch: () => void;
-  /** Gets the header Date of the response, if there is one. */
+  /** Called with the Date header of the response, if there is one. */
   readonly onDate: (date: string) => void;
 }
 
 /**
- * Not arguments of the SDK call, because the SDK would then rebuild its chain of middleware for each call, which
- * takes a tenth of the processor time of a call.
+ * These options are not arguments of the SDK call, because the SDK would then rebuild its middleware chain for each
+ * call, which takes a tenth of a call's processor time.
  */
 const dispatchOptions = new AsyncLocalStorage<DispatchOptions>();
 
@@ -24,7 +24,7 @@ export function currentDispatchOptions(): DispatchOptions {
   return options;
 }
 
-/** Rejects calls without {@link DispatchOptions}, so that none bypasses its deadline and the leadership check. */
+/** Rejects calls without {@link DispatchOptions}, so that no call bypasses its deadline and the leadership check. */
 export function newCheckedHandler(transport: AwsTransport) {
   return newHandler(async (request) => {
     const { beforeDispatch, abortSignal, beforeSend, onDate } = currentDispatchOptions();
@@ -37,16 +37,16 @@ export function newCheckedHandler(transport: AwsTransport) {
 }
 
 /**
- * For the SDK's credential providers, which change nothing in AWS and so need no leadership. `limit` aborts all
- * requests.
+ * Returns a handler for the SDK's credential providers, which do not change AWS and so need no leadership. `limit`
+ * aborts all requests.
  */
 export function newUncheckedHandler(transport: AwsTransport, limit: AbortSignal) {
   return newHandler((request) => transport.handle(request, { abortSignal: limit }));
 }
 
 /**
- * The part of the SDK's interface `requestHandler` that the SDK clients use. `destroy` does nothing, because the
- * connections belong to the transport, which outlives every SDK client.
+ * Implements the part of the SDK's interface `requestHandler` that the SDK clients use. `destroy` does nothing, because
+ * the connections belong to the transport, which outlives every SDK client.
  */
 function newHandler(handle: (request: AwsRequest) => Promise<{ response: AwsResponse }>) {
   return { handle, destroy: () => {}, updateHttpClientConfig: () => {}, httpHandlerConfigs: () => ({}) };

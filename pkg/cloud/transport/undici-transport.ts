@@ -5,15 +5,15 @@ import { codeOf } from 'controller-runtime/text';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
 /**
- * For TCP and TLS together; with a proxy, for the connection to it, its answer and TLS each. Shorter than the deadline
- * of a call, so that an unreachable host is reported as unreachable.
+ * Limits TCP and TLS together; with a proxy, limits the connection to the proxy, the proxy's answer, and TLS
+ * separately. Shorter than a call's deadline, so that an unreachable host is reported as unreachable.
  */
 const CONNECT_TIMEOUT: Ms = 5_000;
-/** To one AWS endpoint. Further requests wait for one of them. */
+/** The maximum number of connections to one AWS endpoint. Further requests wait for a free connection. */
 const MAX_CONNECTIONS = 64;
 
 /**
- * `proxyFor` chooses the proxy for each AWS endpoint; default: none. `ca` has the certificate authorities of the
+ * `proxyFor` chooses the proxy for each AWS endpoint; default: none. `ca` contains the certificate authorities of the
  * endpoints; default: those of Node.js and of NODE_EXTRA_CA_CERTS.
  */
 export function undiciTransport({
@@ -23,7 +23,7 @@ export function undiciTransport({
   /** Aborts all requests and closes all connections. */
   close(): Promise<void>;
 } {
-  /** By proxy; `''` for the endpoints without one. */
+  /** The dispatchers by proxy URL; `''` for endpoints without a proxy. */
   const dispatchers = new Map<string, Dispatcher>();
   const options = {
     connections: MAX_CONNECTIONS,
@@ -60,7 +60,7 @@ export function undiciTransport({
   };
 }
 
-/** OpenSSL's reasons for a certificate that no known authority has signed, as Node.js names them. */
+/** Node.js's error codes for a certificate that no known authority has signed. */
 const UNTRUSTED: readonly string[] = [
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

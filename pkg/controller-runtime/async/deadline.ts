@@ -13,7 +13,7 @@ const inWords = (span: Ms): string =>
   span >= 1000 ? `${Number((span / 1000).toFixed(1))} s` : `${Math.ceil(span)} ms`;
 
 /**
- * Makes a signal that aborts after `limit` ms with a {@link DeadlineExceeded}, whose message names the operation
+ * Returns a signal that aborts after `limit` ms with a {@link DeadlineExceeded}, whose message contains the operation
  * `what`, or earlier with the reason of `parent`. The caller must `dispose` of it as soon as the work is done.
  */
 export function deadline(
@@ -61,7 +61,7 @@ export async function withDeadline<A>(
   }
 }
 
-/** As {@link withDeadline}, with `signal` in place of that of a deadline. */
+/** Does the same as {@link withDeadline}, with `signal` in place of a deadline's signal. */
 export function untilAborted<A>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -93,7 +93,7 @@ export function sleep(clock: Clock, span: Ms, signal: AbortSignal): Promise<void
 export const pause = (clock: Clock, span: Ms, signal: AbortSignal): Promise<void> =>
   sleep(clock, span, signal).catch(() => {});
 
-/** A pause of one turn of the event loop, in which requests, timers and other work get their turn. */
+/** Waits one turn of the event loop, in which requests, timers and other work can run. */
 export const nextTurn = (clock: Clock, signal: AbortSignal): Promise<void> => pause(clock, 0, signal);
 
 export function aborted(signal: AbortSignal): Promise<void> {
@@ -103,5 +103,5 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A function, because TypeScript assumes that the property `aborted` never changes. */
+/** Reads `aborted` in a function, because TypeScript would assume that the property never changes. */
 export const isAborted = (signal: AbortSignal): boolean => signal.aborted;

@@ -1,4 +1,4 @@
-/** Promises that end: at a deadline of the injected clock, or when an AbortSignal aborts. */
+/** Promises that settle at a deadline of the injected clock, or when an AbortSignal aborts. */
 export {
   DeadlineExceeded,
   deadline,

@@ -5,7 +5,7 @@ export class KeyedMutex {
   /** For each locked name, a promise that resolves when the latest call with the name has unlocked it. */
   private readonly tails = new Map<string, Promise<void>>();
 
-  /** If `signal` aborts before the name is locked, rejects with its reason, and `work` never runs. */
+  /** If `signal` aborts before the name is locked, rejects with the signal's reason without running `work`. */
   async run<A>(name: string, signal: AbortSignal, work: () => Promise<A>): Promise<A> {
     const ahead = this.tails.get(name) ?? Promise.resolve();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();

@@ -15,7 +15,7 @@ interface StartedWork {
   readonly fail: (message: string) => Promise<void>;
 }
 
-/** Makes a SingleFlight, and functions that call it with work that runs until the test calls `succeed` or `fail`. */
+/** Creates a SingleFlight, and functions that call it with work that runs until the test calls `succeed` or `fail`. */
 function newFlight() {
   const flight = new SingleFlight<number>();
   const started: StartedWork[] = [];
@@ -90,7 +90,7 @@ describe('SingleFlight', () => {
       stop.abort(new Error('stopped'));
       const later = run();
       expect(work(1).signal.reason).to.be.an('error').with.property('message', 'stopped');
-      // The aborted work of the first call fails while the second call is running. The second call must go on.
+      // The aborted work of the first call fails while the second call is running. The second call must continue.
       await work(1).fail('aborted');
       const joined = run();
       await work(2).succeed();

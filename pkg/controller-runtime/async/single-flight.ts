@@ -4,14 +4,14 @@ type Work<A> = (signal: AbortSignal) => Promise<A>;
 
 /**
  * Runs one call per key at a time and shares its result with all callers of that key, like Go's `singleflight`
- * (https://pkg.go.dev/golang.org/x/sync/singleflight). The call runs the work of the caller that began it; the work of a
- * caller that joins is ignored. Nothing is remembered after the end of a call, neither a value nor an error.
+ * (https://pkg.go.dev/golang.org/x/sync/singleflight). The call runs the work of the caller that began it; the work of
+ * a caller that joins is ignored. Nothing is remembered after the end of a call, neither a value nor an error.
  *
  * - A caller whose signal aborts rejects at once with the reason of that signal. The others still get the result.
  * - The signal of the work aborts when the signals of all callers have aborted. The next caller then begins a new call,
  *   even while the aborted work is still running.
- * - A caller without a signal waits for the end of the work, so the call is never aborted. Work that fills a cache is run
- *   without a signal; its callers use `untilAborted` to stop waiting.
+ * - A caller without a signal waits for the end of the work, so the call is never aborted. Work that fills a cache is
+ *   run without a signal; its callers use `untilAborted` to stop waiting.
  */
 export class SingleFlight<A> {
   private readonly running = new Map<string, Call<A>>();
@@ -25,8 +25,9 @@ export class SingleFlight<A> {
   }
 
   /**
-   * Never joins a running call of `key`, so that the data of the result is read after `runFresh` was called. All callers
-   * that come while a call is running share one next call, which begins when the running call has ended.
+   * Does what {@link run} does, but never joins a running call of `key`, so that the result is read after `runFresh`
+   * was called. All callers that come while a call is running share one next call, which begins when the running call
+   * has ended.
    */
   async runFresh(key: string, signal: AbortSignal | undefined, work: Work<A>): Promise<A> {
     if (!this.running.has(key)) return this.run(key, signal, work);

@@ -1,4 +1,4 @@
-/** The objects of a kind as the API server has them, kept up to date by a watch. */
+/** A cache of the API server's objects of one kind, kept up to date by a watch. */
 export { type ReflectorOptions, Reflector } from './reflector.ts';
 export {
   type Lookup,

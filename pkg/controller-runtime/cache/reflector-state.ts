@@ -10,10 +10,10 @@ import type { KubeList, KubeObject, Resource, WatchEvent } from '../client/types
 //    │  ▼          ▼  │          ▼
 //    unserved     backingOff ◀───┘
 //
-// An interrupted or silent watch is opened again at once, from the newest resourceVersion that the store has seen. After
-// any other failure of a watch the reflector lists again: an administrator may have restored etcd from a backup while the
-// API server did not answer. A watch from a resourceVersion that the restored etcd does not have yet would miss changes.
-// Such a watch is silent, so the reflector also lists again when the new watch is silent too.
+// An interrupted or silent watch is opened again at once, from the newest resourceVersion that the store has seen.
+// After any other failure of a watch the reflector lists again: an administrator may have restored etcd from a backup
+// while the API server did not answer. A watch from a resourceVersion that the restored etcd does not have yet would
+// miss changes. Such a watch is silent, so the reflector also lists again when the new watch is silent too.
 
 /** A watch that has run for this long without a failure resets the backoff. Both values are those of client-go. */
 const HEALTHY_AFTER: Ms = 120_000;
@@ -21,11 +21,14 @@ const HEALTHY_AFTER: Ms = 120_000;
 const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 interface Failures {
-  /** Also counts answers that the kind is not served. A watch that has run for {@link HEALTHY_AFTER} ms resets it. */
+  /**
+   * The number of failures in a row, including answers that the kind is not served. A watch that has run for {@link
+   * HEALTHY_AFTER} ms resets it.
+   */
   readonly failures: number;
 }
 
-/** Asks the discovery for the version under which the API server serves the kind. */
+/** Uses discovery to find the version under which the API server serves the kind. */
 export interface Resolving extends Failures {
   readonly kind: 'resolving';
 }
@@ -53,7 +56,7 @@ export interface Watching extends Failures {
   readonly openedAt: Ms;
   /** Whether the current watch has sent neither an event nor a bookmark yet. */
   readonly isWithoutEvents: boolean;
-  /** Whether the current watch replaces a silent one, and is without events itself. */
+  /** Whether the current watch replaces a silent one, and has not sent events itself. */
   readonly isAfterSilence: boolean;
 }
 
@@ -82,7 +85,10 @@ export type StoreEffect =
   | { readonly kind: 'upsert'; readonly object: KubeObject }
   | { readonly kind: 'remove'; readonly object: KubeObject }
   | { readonly kind: 'advance'; readonly resourceVersion: string }
-  /** The API server answered 404 for the collection. A load balancer can do so too, so discovery has to confirm it. */
+  /**
+   * The API server answered 404 for the collection. A load balancer can answer 404 too, so discovery has to confirm
+   * that the kind is not served.
+   */
   | { readonly kind: 'markUnknown' }
   | { readonly kind: 'markUnserved' };
 
@@ -135,7 +141,8 @@ function addPage(state: ListingState, page: KubeList, now: Ms): Transition {
 
 function failListing(state: ListingState, error: unknown): Transition {
   if (isCollectionNotFound(error)) return toUnserved(state);
-  // With 410 the continue token has expired. The pages so far are useless: the API server no longer has their version.
+  // With 410 the continue token has expired. The pages so far cannot be used, because the API server no longer has
+  // their version.
   const next = isExpired(error) ? toListing(state, state.resource) : state;
   return { state: toBackingOff(state, error, next) };
 }
@@ -178,8 +185,8 @@ function endWatch(state: Watching, now: Ms): Transition {
 }
 
 /**
- * The connection may be dead although neither side has closed it. But an API server without changes also sends no
- * bookmark for two minutes at times, so silence is no failure.
+ * Opens the watch again, because the connection may be dead although neither side has closed it. But an API server
+ * without changes sometimes sends no bookmark for two minutes, so silence does not count as a failure.
  */
 function replaceSilentWatch(state: Watching, now: Ms): Transition {
   if (state.isAfterSilence) return { state: toListing(state, state.resource) };
@@ -188,7 +195,7 @@ function replaceSilentWatch(state: Watching, now: Ms): Transition {
 
 function failWatch(state: Watching, error: unknown, now: Ms): Transition {
   if (isCollectionNotFound(error)) return toUnserved(state);
-  // As in client-go, there is no backoff after an interrupted watch: some load balancers cut a silent connection.
+  // As in client-go, there is no backoff after an interrupted watch: some load balancers drop an idle connection.
   return isInterrupted(error) ? endWatch(state, now) : { state: relistAfterBackoff(state, error, now) };
 }
 
@@ -200,7 +207,9 @@ function relistAfterBackoff(state: Watching, error: unknown, now: Ms): BackingOf
 const isTooShort = ({ isWithoutEvents, openedAt }: Watching, now: Ms): boolean =>
   isWithoutEvents && now - openedAt < SHORTEST_SILENT_WATCH;
 
-/** With or without a Status in the body, 404 for a collection probably means that the kind is not served. */
+/**
+ * Reports a 404 for a collection: with or without a Status in the body, it probably means that the kind is not served.
+ */
 const isCollectionNotFound = (error: unknown): boolean => error instanceof KubeError && error.status === 404;
 
 const toUnserved = ({ failures }: Failures): Transition => ({

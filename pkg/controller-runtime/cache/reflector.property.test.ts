@@ -9,7 +9,7 @@ import { keyFor, newFakeApiEnvironment, widgetKind, type FakeApiEnvironment } fr
 
 const NAMES = ['a', 'b', 'c', 'd'];
 
-/** What happens while the reflector runs: a write of another client, or a failure of the network or the API server. */
+/** An event while the reflector runs: another client's write, or a failure of the network or the API server. */
 type Action =
   | { readonly kind: 'create' | 'patch' | 'delete'; readonly name: string }
   | { readonly kind: 'wait'; readonly span: number }

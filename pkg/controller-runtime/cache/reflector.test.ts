@@ -114,7 +114,7 @@ describe('Reflector', () => {
         : undefined;
     const { reflector, clock, logger, store } = startReflector(environment);
     expect(reflector.currentProblem()).to.equal(undefined);
-    // After the first failure `currentProblem()` returns the error, also while the reflector tries to list the objects
+    // After the first failure `currentProblem()` returns the error, even while the reflector tries to list the objects
     // again.
     await clock.advance(20_000);
     expect(reflector.currentProblem()).to.equal(`listing widgets.example.org: ${forbidden}. ${remedy}`);

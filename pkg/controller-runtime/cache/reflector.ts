@@ -29,7 +29,7 @@ export interface ReflectorOptions extends Selection {
 const FIRST_BACKOFF: Ms = 800;
 const MAX_BACKOFF: Ms = 30_000;
 
-/** The delay after `attempts` failed operations in a row. */
+/** Returns the delay after `attempts` failed operations in a row. */
 function backoffDelay(attempts: number, random: Random): Ms {
   const ceiling = Math.min(FIRST_BACKOFF * 2 ** (attempts - 1), MAX_BACKOFF);
   // Managers that lost the same API server must not reconnect at the same time.
@@ -41,19 +41,19 @@ const WATCH_TIMEOUT_SECONDS = 290;
 /** The fraction by which timeouts vary, so that watches that were opened together do not end together. */
 const WATCH_TIMEOUT_JITTER = 0.05;
 /**
- * A watch that sends neither an event nor a bookmark for this long is opened again: a proxy or firewall may have dropped
- * its connection without a word. kube-apiserver sends a bookmark about every minute.
+ * A watch that sends neither an event nor a bookmark for this long is opened again: a proxy or firewall may have
+ * dropped its connection without closing it. kube-apiserver sends a bookmark about every minute.
  */
 const LONGEST_SILENCE: Ms = 90_000;
 
-/** The timeoutSeconds of a new watch. */
+/** Returns the timeoutSeconds of a new watch. */
 const watchTimeoutSeconds = (random: Random): number =>
   Math.round(WATCH_TIMEOUT_SECONDS * (1 + WATCH_TIMEOUT_JITTER * (2 * random.next() - 1)));
 
 /** An outage is reported after this time, which is longer than a restart of the API server. */
 const REPORTED_OUTAGE: Ms = 180_000;
 
-/** How many listed objects go into the store before other work gets its turn: some milliseconds. */
+/** How many listed objects are stored, within some milliseconds, before other work can run. */
 const OBJECTS_PER_TURN = 50;
 
 interface OpenWatch {
@@ -76,7 +76,10 @@ export class Reflector {
   private readonly firstSync = Promise.withResolvers<void>();
   private readonly firstAttempt = Promise.withResolvers<void>();
   private problem: string | undefined;
-  /** Since when the watch has not worked; undefined while it works, or while the API server does not serve the kind. */
+  /**
+   * The time since which the watch has failed; undefined while it works, or while the API server does not serve the
+   * kind.
+   */
   private brokenSince: Ms | undefined;
 
   constructor(options: ReflectorOptions) {
@@ -98,19 +101,19 @@ export class Reflector {
     return untilAborted(signal, () => this.firstAttempt.promise);
   }
 
-  /** Why the store is not kept up to date, with a remedy if there is one. */
+  /** Returns why the store is not kept up to date, with a remedy if there is one. */
   currentProblem(): string | undefined {
     return this.problem;
   }
 
-  /** Why the store is outdated, once the watch has failed for {@link REPORTED_OUTAGE} ms. */
+  /** Returns why the store is outdated, once the watch has failed for {@link REPORTED_OUTAGE} ms. */
   outage(): string | undefined {
     const span = this.outdatedFor();
     if (span < REPORTED_OUTAGE) return undefined;
     return `no watch for ${Math.floor(span / 60_000)} min: ${this.problem ?? 'each watch ends at once'}`;
   }
 
-  /** 0 while the watch works or the API server does not serve the kind. */
+  /** Returns 0 while the watch works or the API server does not serve the kind. */
   outdatedFor(): Ms {
     const now = this.options.clock.monotonic();
     return this.brokenSince === undefined || isOpen(this.current, now) ? 0 : now - this.brokenSince;
@@ -136,7 +139,7 @@ export class Reflector {
     }
   }
 
-  /** Carries out the operation of a state. The result is the input of `step`. */
+  /** Carries out the operation of a state. Returns the next input of `step`. */
   private async next(state: ReflectorState, signal: AbortSignal): Promise<ReflectorInput> {
     const { clock, random } = this.options;
     try {
@@ -263,7 +266,9 @@ export class Reflector {
   }
 }
 
-/** A watch without response headers fails after REQUEST_DEADLINE, so a watch that has lasted longer is certainly open. */
+/**
+ * Reports whether the watch is certainly open: without response headers, it would have failed after REQUEST_DEADLINE.
+ */
 const isOpen = (state: ReflectorState, now: Ms): boolean =>
   state.kind === 'watching' && now - state.openedAt > REQUEST_DEADLINE;
 

@@ -5,7 +5,7 @@ import { isAtLeast, isOlder } from './resource-version.ts';
 import type { KubeObject, ObjectKey } from '../client/types.ts';
 
 /**
- * The answer of the store for one object. `unknown`: the API server does not serve the kind, or the store has no complete
+ * The store's answer about one object. `unknown`: the API server does not serve the kind, or the store has no complete
  * list yet, so the object may exist.
  */
 export type Lookup =
@@ -33,7 +33,10 @@ export interface StoreOptions {
   readonly name: string;
   readonly logger: Logger;
   readonly indexes?: Readonly<Record<string, IndexFunc>>;
-  /** By index: the text by which its objects are sorted, those with equal texts by `<namespace>/<name>`. */
+  /**
+   * For each index, returns the text by which its objects are sorted. Objects with equal texts are sorted by
+   * `<namespace>/<name>`.
+   */
   readonly orders?: Readonly<Record<string, (object: KubeObject) => string>>;
 }
 
@@ -54,8 +57,8 @@ interface PutOptions {
  * The objects of one kind as the API server last showed them, deeply frozen and without `metadata.managedFields`.
  *
  * The reflector writes the store, controllers read it. Before the first complete list, and while the API server does
- * not serve the kind, every answer of the store is `unknown`; the store keeps its objects and tells its handlers of no
- * deletion.
+ * not serve the kind, the store answers every question with `unknown`. It keeps its objects then, and does not report
+ * deletions to its handlers.
  *
  * After a write, a controller can pass the API server's answer to {@link replaceWith}. The controller's next reconcile
  * then sees the result of the write, even when the watch has not sent it yet.
@@ -69,7 +72,7 @@ export class Store {
   private readonly all = new Group();
   /** By the name of the index, then by value. */
   private readonly indexes = new Map<string, Map<string, Group>>();
-  /** The places of each object by index: an index function may be expensive. */
+  /** The places of each object by index, remembered because an index function may be expensive. */
   private readonly indexed = new Map<string, ReadonlyMap<string, Place>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
@@ -91,12 +94,17 @@ export class Store {
     return this.unknownReason === undefined;
   }
 
-  /** The newest resourceVersion that a list or the watch has shown; undefined before the first complete list. */
+  /**
+   * Returns the newest resourceVersion that a list or the watch has shown; undefined before the first complete list.
+   */
   get version(): string | undefined {
     return this.newestVersion;
   }
 
-  /** False only after discovery has shown that the API server does not serve the kind: a load balancer answers 404 too. */
+  /**
+   * Returns false only after discovery has shown that the API server does not serve the kind, because a load balancer
+   * can answer 404 too.
+   */
   get served(): boolean {
     return this.isKindServed;
   }
@@ -108,15 +116,15 @@ export class Store {
   }
 
   /**
-   * Sorted by the text `<namespace>/<name>`. The list stays the same JavaScript array until one of the objects changes, so
-   * a reader can remember what it has computed for the list.
+   * Returns the objects, sorted by the text `<namespace>/<name>`. The list stays the same JavaScript array until one of
+   * the objects changes, so a reader can cache what it computes from the list.
    */
   list(): Listing {
     return this.listing(this.all);
   }
 
   /**
-   * As {@link list}, in the order of the index.
+   * Returns the objects with this value, in the order of the index. As in {@link list}, the array stays the same.
    *
    * @throws RangeError for an index that the options of the store do not declare
    */
@@ -141,7 +149,7 @@ export class Store {
   /**
    * Stores the object that the API server returned for a write. The store then ignores watch events with an older
    * version of this object. The answer also replaces a stored object of the same resourceVersion: a watch that began
-   * under another CRD goes on for up to two minutes, and lacks the fields that the other CRD does not have.
+   * under a different CRD continues for up to two minutes, without the fields that this CRD lacks.
    *
    * The answer to the write that removes the last finalizer shows the object with its resourceVersion from before the
    * deletion. If the watch has sent the deletion before that answer arrives, the object stays deleted.
@@ -163,7 +171,9 @@ export class Store {
     for (const _ of this.replacing(items, resourceVersion));
   }
 
-  /** Does what {@link replaceAll} does, and pauses after each object, so that a long list does not block the process. */
+  /**
+   * Does what {@link replaceAll} does, and pauses after each object, so that a long list does not block the process.
+   */
   *replacing(items: readonly KubeObject[], resourceVersion: string): Generator<void> {
     // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another
     // API server answers.
@@ -193,7 +203,9 @@ export class Store {
     this.setUnknown(undefined);
   }
 
-  /** Stores an object that the watch reports as added or modified, unless a write has already stored a newer version. */
+  /**
+   * Stores an object that the watch reports as added or modified, unless a write has already stored a newer version.
+   */
   upsert(object: KubeObject): void {
     this.put(object);
     this.advance(object.metadata.resourceVersion);
@@ -215,7 +227,7 @@ export class Store {
     for (const handler of this.versionHandlers) handler();
   }
 
-  /** Whether the store has every change of the kind up to this resourceVersion. */
+  /** Reports whether the store has every change of the kind up to this resourceVersion. */
   includes(resourceVersion: string): boolean {
     return this.synced && this.newestVersion !== undefined && isAtLeast(this.newestVersion, resourceVersion);
   }
@@ -224,12 +236,12 @@ export class Store {
     return until(() => this.includes(resourceVersion), this.versionHandlers, signal);
   }
 
-  /** Until the next complete list every answer of the store is `unknown`. */
+  /** Makes every answer of the store `unknown` until the next complete list. */
   markUnknown(reason: string): void {
     this.setUnknown(reason);
   }
 
-  /** As {@link markUnknown}, after discovery has shown that the API server does not serve the kind. */
+  /** Does what {@link markUnknown} does, after discovery has shown that the API server does not serve the kind. */
   markUnserved(reason: string): void {
     this.isKindServed = false;
     this.setUnknown(reason);
@@ -332,7 +344,7 @@ interface Place {
 
 const NOWHERE: Place = { values: [], order: '' };
 
-/** Objects that stay sorted by their texts, so that a change in a long list costs few comparisons. */
+/** Keeps objects sorted by their texts, so that a change in a long list takes few comparisons. */
 class Group {
   private readonly texts: string[] = [];
   private readonly objects: KubeObject[] = [];
@@ -362,7 +374,7 @@ class Group {
     return (this.listed ??= [...this.objects]);
   }
 
-  /** The index of the first text that is not before this one. */
+  /** Returns the index of the first text that is not before this one. */
   private indexOf(text: string): number {
     let [first, end] = [0, this.texts.length];
     while (first < end) {
@@ -374,7 +386,7 @@ class Group {
   }
 }
 
-/** Resolves when a call of the handlers finds the condition true. Rejects with the reason of `signal` when it aborts. */
+/** Resolves when the condition is true after a change. Rejects with the reason of `signal` when it aborts. */
 function until(
   isTrue: () => boolean,
   handlers: { add(handler: () => void): unknown; delete(handler: () => void): unknown },

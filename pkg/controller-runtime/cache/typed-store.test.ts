@@ -16,7 +16,7 @@ interface Widget {
 
 const sized = (name: string, version: string, width: unknown = 1): KubeObject => widget(name, version, { width });
 
-/** Makes a TypedStore whose decoder records which versions of which objects it has decoded. */
+/** Creates a TypedStore whose decoder records which versions of which objects it has decoded. */
 function newTypedStore() {
   const store = new Store({
     name: 'widgets.example.org',

@@ -26,12 +26,12 @@ export type TypedListing<A> =
 /**
  * A typed view of a {@link Store}: decodes each version of an object once, when a reader first asks for that version.
  *
- * - All readers of one version get the same `decoded`, deeply frozen. The view refers to the objects of the store weakly,
- *   so it keeps none of them in memory.
+ * - All readers of one version get the same `decoded`, deeply frozen. The view refers to the objects of the store
+ *   weakly, so it keeps none of them in memory.
  * - `decoder` must be pure. When it throws, the object counts as undecodable, so that one object never ends the listing
  *   of all others.
  *
- * Make one view per store: a second view decodes every object a second time.
+ * Create one view per store: a second view decodes every object a second time.
  */
 export class TypedStore<A> {
   private readonly store: Store;
@@ -44,7 +44,7 @@ export class TypedStore<A> {
     this.decoder = decoder;
   }
 
-  /** The number of objects that cannot be decoded; 0 while the store is not synced. */
+  /** Returns the number of objects that cannot be decoded; 0 while the store is not synced. */
   get unreadable(): number {
     const listing = this.list();
     return listing.kind === 'unknown' ? 0 : listing.entries.filter(({ decoded }) => isLeft(decoded)).length;
@@ -67,7 +67,7 @@ export class TypedStore<A> {
     return lookup.kind === 'found' ? { kind: 'found', ...this.entryOf(lookup.object) } : lookup;
   }
 
-  /** Sorted by the text `<namespace>/<name>`. */
+  /** Returns the decoded objects, sorted by the text `<namespace>/<name>`. */
   list(): TypedListing<A> {
     return this.typed(this.store.list());
   }

@@ -9,7 +9,9 @@ const namesIn = (document: unknown, list: string, field: string): readonly strin
   return entries.flatMap((entry: unknown) => textAt(entry, field) ?? []);
 };
 
-/** A kind of a named group with the first of `versions` that the API server serves; `undefined` if it serves none. */
+/**
+ * Returns a kind with the first of `versions` that the API server serves; `undefined` if it does not serve any of them.
+ */
 export async function findServed(
   client: KubeClient,
   kind: Omit<Resource, 'version'> & { readonly versions: readonly string[] },

@@ -15,9 +15,9 @@ export class KubeError extends Error {
   readonly reason: string;
   /** In ms. */
   readonly retryAfter: Ms | undefined;
-  /** The reasons in `details.causes` of the Status, e.g. `NamespaceTerminating`. */
+  /** The reasons from `details.causes` in the Status, e.g. `NamespaceTerminating`. */
   readonly causes: readonly string[];
-  /** What the response says; undefined without a response. */
+  /** The message in the response; undefined without a response. */
   readonly said: string | undefined;
 
   constructor(

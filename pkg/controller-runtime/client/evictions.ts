@@ -10,34 +10,37 @@ import type { Transport } from './transport.ts';
 
 const PODS = { group: '', version: 'v1', plural: 'pods' };
 const PAGE_SIZE = 100;
-/** So that a list that never ends takes neither time nor memory without end. */
+/** Limits the time and memory for a list that never ends. */
 const MAX_PAGES = 100;
-/** The API server then sends no spec and no status. */
+/** With this Accept header, the API server omits spec and status. */
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-/** Ended pods are left out. */
+/** Excludes ended pods. */
 const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed';
 
 export type Eviction =
   /** The pod is terminating now. */
   | { readonly kind: 'accepted' }
-  /** There is no such pod, or another one has its name. */
+  /** The pod does not exist, or a different pod has its name. */
   | { readonly kind: 'gone' }
-  /** By a PodDisruptionBudget, an admission webhook, or because the API server is busy. `said` is its message. */
+  /**
+   * A PodDisruptionBudget or an admission webhook refused the eviction, or the API server is busy. `said` is the
+   * response's message.
+   */
   | { readonly kind: 'refused'; readonly said: string };
 
 export type EvictedPod = { readonly namespace: string; readonly name: string; readonly uid: string };
 
 export interface Evictions {
-  /** The metadata of the pods with a label that have not ended, in pages. @throws KubeError */
+  /** Returns the metadata of the pods that match the selector and have not ended, in pages. @throws KubeError */
   list(labelSelector: string, signal: AbortSignal): AsyncGenerator<readonly ObjectMeta[]>;
   /** @throws KubeError if the API server does not answer, or does not know the caller, or does not allow any eviction */
   evict(pod: EvictedPod, signal: AbortSignal): Promise<Eviction>;
 }
 
-/** A page of the metadata of 100 pods usually has half a megabyte. */
+/** In bytes. The metadata of a page of 100 pods usually takes half a megabyte. */
 const MAX_BODY = 4 * 1_024 * 1_024;
 
-/** Lists and evicts pods. No answer takes much memory. A refused eviction is not repeated. */
+/** Lists and evicts pods. Limits the memory for each answer. Does not repeat a refused eviction. */
 export function newEvictions(transport: Transport, clock: Clock): Evictions {
   const requests = new ApiRequests(transport, clock);
   return {
@@ -80,7 +83,7 @@ export function newEvictions(transport: Transport, clock: Clock): Evictions {
   };
 }
 
-/** The API server of a workload cluster may answer anything. */
+/** Decodes pod metadata without trusting it: the API server of a workload cluster may answer anything. */
 function decodeMeta(doing: string, metadata: unknown): ObjectMeta {
   const decoded = decode(ObjectMeta, metadata);
   if (isLeft(decoded)) throw wrong(doing, describeProblems(decoded.left));

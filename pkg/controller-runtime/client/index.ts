@@ -1,4 +1,4 @@
-/** A client of the API server for raw JSON, its errors, and the keys of objects. */
+/** A client for raw JSON objects of the API server, its errors, and the keys of objects. */
 export { type KubeClientOptions, createKubeClient } from './client.ts';
 export type {
   Resource,

@@ -1,6 +1,6 @@
 import type { ObjectKey } from './types.ts';
 
-/** `default/x`, or `x` for a cluster-scoped object. */
+/** Returns `default/x`, or `x` for a cluster-scoped object. */
 export const keyText = ({ namespace, name }: ObjectKey): string => (namespace === '' ? name : `${namespace}/${name}`);
 
 export function parseKeyText(text: string): ObjectKey {

@@ -3,7 +3,7 @@ import type { KubeClient, KubeObject, Resource, Selection } from './types.ts';
 /** The page size of kubectl. */
 const PAGE_SIZE = 500;
 
-/** In pages, so that no answer of the API server is huge. @throws KubeError */
+/** Lists all objects in pages, so that the API server's answers stay small. @throws KubeError */
 export async function listAll(client: KubeClient, resource: Resource, selection: Selection, signal: AbortSignal) {
   const items: KubeObject[] = [];
   let next: string | undefined;

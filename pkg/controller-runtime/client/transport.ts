@@ -21,8 +21,8 @@ export interface TransportResponse {
 }
 
 /**
- * All access of the manager to Kubernetes. `send` resolves for every HTTP status, and rejects when there is no response.
- * Reading the body throws when the connection breaks. Only the signal limits the time of a response.
+ * Sends all of the manager's requests to Kubernetes. `send` resolves for every HTTP status, and rejects when there is
+ * no response. Reading the body throws when the connection breaks. Only the signal limits the time of a response.
  */
 export interface Transport {
   /** `host:port` of the API server, for metrics and messages. */

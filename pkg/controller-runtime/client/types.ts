@@ -58,7 +58,7 @@ export interface WatchOptions extends Selection {
 export interface CreateOptions {
   /** The API server runs admission and validation, and answers as if it had stored the object. */
   readonly dryRun?: boolean;
-  /** The API server refuses fields that the schema does not have, instead of dropping them. */
+  /** The API server refuses fields that are missing from the schema, instead of dropping them. */
   readonly isStrict?: boolean;
   readonly signal: AbortSignal;
 }
@@ -80,7 +80,7 @@ export type JsonPatchOperation =
   | { readonly op: 'remove'; readonly path: string };
 
 export interface DeleteOptions {
-  /** If another object has the name now, the delete fails (409 `Conflict`). */
+  /** If a different object now has the name, the delete fails (409 `Conflict`). */
   readonly uid: string;
   readonly signal: AbortSignal;
 }
@@ -88,8 +88,9 @@ export interface DeleteOptions {
 /**
  * A client of the API server for raw JSON.
  *
- * - Every method throws {@link KubeError}, also when there is no response within 30 s (60 s for a list). An object that
- *   does not exist is `undefined`; a kind that is not served is an error with the reason `NotServed`.
+ * - Every method throws {@link KubeError}, for example if there is no response within 30 s (60 s for a list). For an
+ *   object that does not exist, the result is `undefined`; a kind that is not served is an error with the reason
+ *   `NotServed`.
  * - A request that the API server asks to retry later (429 or 5xx with Retry-After) is retried within its deadline, at
  *   most ten times. A watch is not retried.
  */
@@ -102,8 +103,8 @@ export interface KubeClient {
   /** Sends an object that the API server answers without storing it, such as a TokenReview. */
   review(resource: Resource, object: unknown, options: { readonly signal: AbortSignal }): Promise<unknown>;
   /**
-   * Applies a JSON merge patch (RFC 7386): `null` removes a field, a list is replaced as a whole. With a
-   * `metadata.resourceVersion`, the write fails (409 `Conflict`) if the object has another one.
+   * Applies a JSON merge patch (RFC 7386): `null` removes a field, a list is replaced as a whole. If the patch contains
+   * `metadata.resourceVersion`, the write fails (409 `Conflict`) if the object's version differs.
    */
   mergePatch(resource: Resource, key: ObjectKey, patch: unknown, options: PatchOptions): Promise<KubeObject>;
   /** Applies all operations or none (422 `Invalid` if the value of a `test` operation differs). */
@@ -118,8 +119,8 @@ export interface KubeClient {
    * stored fields stay, except those that only earlier calls with the same field manager have set.
    */
   apply(resource: Resource, key: ObjectKey, object: unknown, options: ApplyOptions): Promise<KubeObject>;
-  /** The result is the object if finalizers keep it, or `undefined` if it was removed. */
+  /** Returns the object if finalizers keep it, or `undefined` if it was removed. */
   delete(resource: Resource, key: ObjectKey, options: DeleteOptions): Promise<KubeObject | undefined>;
-  /** The parsed JSON of a discovery path, or `undefined` for 404. */
+  /** Returns the parsed JSON of a discovery path, or `undefined` for 404. */
   discover(path: string, options: { readonly signal: AbortSignal }): Promise<unknown>;
 }

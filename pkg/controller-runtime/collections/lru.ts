@@ -2,7 +2,7 @@ import type { Clock, Ms } from '../env/clock.ts';
 
 export interface LruOptions {
   readonly maxEntries?: number;
-  /** An entry that was not used for `span` ms is evicted at the next use of another key, or of `entries`. */
+  /** An entry that was not used for `span` ms is evicted at the next use of a different key, or of `entries`. */
   readonly expireAfterAccess?: { readonly clock: Clock; readonly span: Ms };
 }
 
@@ -12,12 +12,12 @@ interface Entry<A> {
 }
 
 /**
- * A cache that evicts the entries that were used longest ago. `get`, `getOrCreate` and `set` count as a use of an entry;
+ * A cache that evicts the least recently used entries. `get`, `getOrCreate` and `set` count as a use of an entry;
  * `peek` and `entries` do not.
  */
 export class Lru<A> {
   private readonly options: LruOptions;
-  /** The entry that was used longest ago comes first: a Map keeps the order of insertion. */
+  /** The least recently used entry comes first: a Map keeps the order of insertion. */
   private readonly byLastUse = new Map<string, Entry<A>>();
 
   constructor(options: LruOptions) {
@@ -48,7 +48,7 @@ export class Lru<A> {
     return this.byLastUse.get(key)?.value;
   }
 
-  /** The entry that was used longest ago comes first. */
+  /** Returns the entries, the least recently used first. */
   entries(): readonly (readonly [key: string, value: A])[] {
     this.evict();
     return [...this.byLastUse].map(([key, { value }]) => [key, value]);

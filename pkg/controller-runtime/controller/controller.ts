@@ -12,10 +12,10 @@ import type { Workqueue } from '../queue/workqueue.ts';
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after';
 
 export interface ControllerOptions {
-  /** For logs and metrics; by convention the kind in lower case, as controller-runtime names its controllers. */
+  /** The name in logs and metrics: by controller-runtime's convention, the kind in lower case. */
   readonly name: string;
   readonly object: { readonly group: string; readonly kind: string };
-  /** How many keys are reconciled at the same time, if the workqueue has as many slots. */
+  /** How many keys are reconciled at the same time, if the workqueue has enough slots. */
   readonly concurrency: number;
   readonly queue: Workqueue;
   readonly reconcile: Reconcile;
@@ -92,8 +92,8 @@ export class Controller implements Runnable {
   }
 
   /**
-   * Lets one reconcile begin in each turn of the event loop: many that wait for nothing would otherwise follow each other
-   * while requests, timers and health checks wait.
+   * Starts one reconcile in each turn of the event loop. Otherwise, many reconciles that await nothing would run in a
+   * row while requests, timers and health checks wait.
    */
   private async startInTurn(signal: AbortSignal): Promise<void> {
     while (this.turn !== undefined) await this.turn;

@@ -1,4 +1,4 @@
-/** Lets one of several processes lead, by a Lease. */
+/** Elects one of several processes as leader with a Lease. */
 export { type LeaderElectionOptions, LeadershipLost, LeaderElection } from './leader-election.ts';
 export type { Leadership } from './leadership.ts';
 export { LEASES, type LeaseSpec, leaseSpecOf } from './lease.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { TransportRequest } from '../client/transport.ts';
 import { type ElectionEnvironment, hang, newEnvironmentForEachTest } from '../testing/election.ts';
 
-/** Between two attempts of a candidate: the retry period plus the largest jitter. */
+/** The longest pause between two attempts of a candidate: the retry period plus the largest jitter. */
 const LONGEST_RETRY = 4_400;
 
 let environment: ElectionEnvironment;

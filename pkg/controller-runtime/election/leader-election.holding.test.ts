@@ -12,7 +12,7 @@ import {
   unavailable,
 } from '../testing/election.ts';
 
-// Many test cases of this file are those of client-go's tools/leaderelection.
+// Many test cases of this file come from client-go's tools/leaderelection.
 
 let environment: ElectionEnvironment;
 

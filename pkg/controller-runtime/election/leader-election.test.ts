@@ -15,7 +15,7 @@ import {
   unavailable,
 } from '../testing/election.ts';
 
-// Many test cases of this file are those of client-go's tools/leaderelection.
+// Many test cases of this file come from client-go's tools/leaderelection.
 
 const PATH = `/apis/coordination.k8s.io/v1/namespaces/${LEASE.namespace}/leases/${LEASE.name}`;
 

@@ -19,7 +19,7 @@ export interface LeaderElectionOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly lease: ObjectKey;
-  /** For the election identity `hostname_uuid`. */
+  /** Part of the election identity `hostname_uuid`. */
   readonly hostname: string;
   readonly timings?: ElectionTimings;
   readonly metrics?: LeaderElectionMetrics;
@@ -31,15 +31,15 @@ export class LeadershipLost extends Error {
   override readonly name = 'LeadershipLost';
 
   constructor(why: string, options?: ErrorOptions) {
-    // As in controller-runtime, so that operators find it in logs.
+    // The same text as in controller-runtime, so that operators find it in logs.
     super(`leader election lost: ${why}`, options);
   }
 }
 
 interface ObservedLease extends LeaseVersion {
   /**
-   * The monotonic time at which this process first read a Lease with this spec, by which, and not by `renewTime`, a
-   * candidate judges whether the lease has expired.
+   * The monotonic time at which this process first read a Lease with this spec. A candidate uses this time, and not
+   * `renewTime`, to decide whether the lease has expired.
    */
   readonly observedAt: Ms;
 }
@@ -56,9 +56,9 @@ type State =
  * Leader election on a Lease, to client-go's rules (tools/leaderelection): the process calls `acquire`, then `hold`
  * while it works, then `release`. A process that loses the lease must exit, because its work may still be running.
  *
- * A candidate takes the lease of another holder only after the spec of the Lease was unchanged for the lease duration in
- * it, by its own monotonic clock. A leader counts that duration from before it sent its last renewal. So two processes
- * never lead at the same time, unless another client changes or deletes the Lease.
+ * A candidate takes another holder's lease only after the Lease's spec has not changed for the lease duration in that
+ * spec, by the candidate's own monotonic clock. A leader counts that duration from before it sent its last renewal. So
+ * two processes never lead at the same time, unless another client changes or deletes the Lease.
  */
 export class LeaderElection implements Leadership {
   readonly identity: string;
@@ -84,14 +84,14 @@ export class LeaderElection implements Leadership {
     if (this.state.kind !== 'leading') return 0;
     const { clock } = this.options;
     const { sentAt } = this.state;
-    // The larger age counts, because Linux's monotonic clock stops while a machine is suspended. If the wall clock is set
-    // ahead, this process only counts as not leading until it renews the lease.
+    // The larger age counts, because Linux's monotonic clock stops while a machine is suspended. If the wall clock is
+    // set ahead, this process only counts as not leading until it renews the lease.
     return this.timings.leaseDuration - Math.max(clock.monotonic() - sentAt.monotonic, clock.now() - sentAt.wall);
   }
 
   /**
-   * Fails when the lease of this process expired long ago and the process still runs, as client-go's HealthzAdaptor: if
-   * a deadlock or an endless loop prevents its exit, the kubelet must restart it.
+   * Fails when this process still runs long after its lease expired, as client-go's HealthzAdaptor does: if a deadlock
+   * or an endless loop prevents its exit, the kubelet must restart it.
    */
   readonly healthCheck: HealthCheck = {
     name: 'leaderElection',
@@ -118,7 +118,9 @@ export class LeaderElection implements Leadership {
     this.recordEvent('became leader');
   }
 
-  /** Renews the lease until the signal aborts. Throws {@link LeadershipLost}, also when it cannot renew in time. */
+  /**
+   * Renews the lease until the signal aborts. Throws {@link LeadershipLost}, for example when it cannot renew in time.
+   */
   async hold(signal: AbortSignal): Promise<void> {
     try {
       for (;;) {
@@ -134,7 +136,10 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /** The caller must first end all work that needs leadership. Never throws: a lease that is not released expires. */
+  /**
+   * Releases the lease. The caller must first end all work that needs leadership. Never throws: a lease that is not
+   * released expires.
+   */
   async release(): Promise<void> {
     if (this.state.kind === 'idle' || this.state.kind === 'lost' || this.state.kind === 'released') return;
     this.recordEvent('stopped leading');
@@ -171,7 +176,7 @@ export class LeaderElection implements Leadership {
   private async tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.options;
     try {
-      // As in controller-runtime: after a request that hangs, there is time for a second attempt.
+      // Half of the deadline, as in controller-runtime: after a request that hangs, there is time for a second attempt.
       return await withDeadline(clock, this.timings.renewDeadline / 2, signal, 'reaching the API server', (limited) =>
         this.state.kind === 'leading' ? this.tryRenew(this.state.lease, limited) : this.tryAcquire(limited),
       );
@@ -187,7 +192,7 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /** Writes over the version that this process wrote last, and reads the Lease only if that is no longer there. */
+  /** Overwrites the version that this process wrote last, and reads the Lease only if the Lease has changed since. */
   private async tryRenew(lease: LeaseVersion, signal: AbortSignal): Promise<boolean> {
     try {
       return this.becomeLeader(await this.lock.update(lease, signal), signal);
@@ -202,8 +207,8 @@ export class LeaderElection implements Leadership {
       throw new LeadershipLost('the lease ran out, and is gone');
     }
     const { spec } = this.observe(object);
-    // Unlike client-go, this does not renew a lease that another process has held and released in the meantime: the work
-    // of this process began before that.
+    // Unlike client-go, this does not renew a lease that another process has held and released in the meantime: the
+    // work of this process began before that.
     if (spec.holderIdentity === this.identity && spec.leaseTransitions === lease.spec.leaseTransitions)
       return this.becomeLeader(await this.lock.update({ object, spec }, signal), signal);
     const holder = spec.holderIdentity ?? '';
@@ -224,7 +229,7 @@ export class LeaderElection implements Leadership {
     return this.becomeLeader(await this.lock.update(observed, signal), signal);
   }
 
-  /** A candidate keeps the `observedAt` of its first read until the spec of the Lease changes. */
+  /** Returns the observed Lease, with the `observedAt` of the first read until the Lease's spec changes. */
   private observe(object: KubeObject): ObservedLease {
     const spec = leaseSpecOf(object);
     const before = this.state.kind === 'candidate' ? this.state.observed : undefined;
@@ -249,13 +254,13 @@ export class LeaderElection implements Leadership {
       isCleared = await this.lock.clearHolder(signal);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // A renewal that this process has aborted may still reach the API server, between the read and the write.
+      // An aborted renewal of this process may still reach the API server, between the read and the write.
       isCleared = await this.lock.clearHolder(signal);
     }
     if (isCleared) this.logger.info('Released the lease', { identity: this.identity });
   }
 
-  /** With the messages of client-go. */
+  /** Records an Event with client-go's message. */
   private recordEvent(what: 'became leader' | 'stopped leading'): void {
     if (this.state.kind !== 'leading') return;
     const { metadata } = this.state.lease.object;

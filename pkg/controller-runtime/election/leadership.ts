@@ -1,7 +1,10 @@
 import type { Ms } from '../env/clock.ts';
 
-/** Tells whether this process is the elected leader at this moment. */
+/** Reports for how long this process remains the elected leader. */
 export interface Leadership {
-  /** The time until another process can take the lease; 0 or less when it already can. `Infinity` without election. */
+  /**
+   * Returns the time until another process can take the lease; 0 or less if it already can. `Infinity` without
+   * election.
+   */
   remaining(): Ms;
 }

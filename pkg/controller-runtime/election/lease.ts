@@ -11,7 +11,7 @@ const LeaseSpec = t.readonly(
     /** Empty or absent when no process holds the lease. */
     holderIdentity: t.string,
     leaseDurationSeconds: t.number,
-    /** A MicroTime for people: candidates do not judge expiry by it. */
+    /** A MicroTime, only for people: candidates do not use it to decide whether the lease has expired. */
     acquireTime: t.string,
     renewTime: t.string,
     leaseTransitions: t.number,
@@ -19,7 +19,7 @@ const LeaseSpec = t.readonly(
 );
 export type LeaseSpec = t.TypeOf<typeof LeaseSpec>;
 
-/** Throws an error that names the fields whose type is wrong. */
+/** Throws an error that lists the fields whose type is wrong. */
 export function leaseSpecOf(object: KubeObject): LeaseSpec {
   const decoded = LeaseSpec.decode(object['spec'] ?? {});
   if (isLeft(decoded)) {

@@ -3,23 +3,23 @@ import type { Ms } from '../env/clock.ts';
 /** client-go's JitterFactor: a candidate waits the retry period plus a random part of up to 1.2 times that period. */
 export const JITTER_FACTOR = 1.2;
 
-/** How long after the end of its lease a leader that has not exited is unhealthy, as in kube-controller-manager. */
+/** A leader that still runs this long after its lease expired is unhealthy, as in kube-controller-manager. */
 export const HEALTH_TOLERANCE: Ms = 20_000;
 
 /** The three durations of leader election, as in client-go's LeaderElectionConfig. */
 export interface ElectionTimings {
-  /** A candidate takes the lease when it has seen no renewal for this duration, which is in the Lease. */
+  /** A candidate takes the lease after it has not seen a renewal for this duration, which the Lease contains. */
   readonly leaseDuration: Ms;
   /** How long the leader retries a failed renewal before it gives up leadership. */
   readonly renewDeadline: Ms;
-  /** The pause between two renewals, and the shortest between two attempts of a candidate. */
+  /** The pause between two renewals, and the shortest pause between two attempts of a candidate. */
   readonly retryPeriod: Ms;
 }
 
 /** As in client-go and Cluster API. */
 export const DEFAULT_TIMINGS: ElectionTimings = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 };
 
-/** Checks client-go's rules. Throws an error that names the flags. */
+/** Checks client-go's rules. Throws an error that contains the flags. */
 export function validateTimings({ leaseDuration, renewDeadline, retryPeriod }: ElectionTimings): void {
   if (!(leaseDuration >= 1000)) throw new Error('--leader-elect-lease-duration must be at least 1s');
   if (!(retryPeriod > 0)) throw new Error('--leader-elect-retry-period must be greater than zero');

@@ -10,7 +10,7 @@ export interface Timer {
 export interface Clock {
   /** The wall clock, in whole milliseconds since 1970, for messages and for timestamps of Kubernetes and other services. */
   now(): Ms;
-  /** Never jumps, for durations: of leases, deadlines and latencies. */
+  /** A clock that never jumps, for durations: of leases, deadlines and latencies. */
   monotonic(): Ms;
   /**
    * Calls `fire` once, after `delay` ms. Unlike with `setTimeout`, the delay may be longer than 2^31-1 ms. With a delay

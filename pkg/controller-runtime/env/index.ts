@@ -1,4 +1,4 @@
-/** Time and randomness, which are injected everywhere, and the formats of times. */
+/** Time and randomness, which are injected everywhere, and time formats. */
 export type { Ms, Timer, Clock } from './clock.ts';
 export type { Random } from './random.ts';
 export { systemClock, systemRandom } from './system.ts';

@@ -1,7 +1,7 @@
 /**
- * Tells a bug, for which Go would panic, from a failure of the environment (network, API server). Node.js reports
- * some such failures with a class in BUG_CLASSES (`TypeError: fetch failed`): the code that calls a server
- * wraps them in another error, and this function looks at the outer error only.
+ * Distinguishes a bug, for which Go would panic, from a failure of the environment (network, API server). Node.js
+ * reports some such failures with a class in BUG_CLASSES (`TypeError: fetch failed`): the code that calls a server
+ * wraps them in another error, and this function checks only the outer error.
  */
 export function isPanic(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return true;

@@ -1,6 +1,6 @@
 /** The only source of randomness in the manager. Tests use a SeededRandom. */
 export interface Random {
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number;
   uuid(): string;
 }

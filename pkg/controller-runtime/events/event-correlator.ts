@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Clock, Ms } from '../env/clock.ts';
 import { Lru } from '../collections/lru.ts';
 
-// Counts and limits Events as client-go's EventCorrelator does (tools/record/events_cache.go), so that a controller does
-// not flood etcd. Unlike there, similar messages are not combined: the limit of each object bounds them too.
+// Counts and limits Events as client-go's EventCorrelator does (tools/record/events_cache.go), so that a controller
+// does not flood etcd. Unlike client-go, this does not combine similar messages, because the limit per object bounds
+// them too.
 
 /**
- * How many Events of one type about one object may be written without a pause, and the time after which one more is
+ * How many Events of one type about one object can be written without a pause, and the time after which one more is
  * allowed. client-go counts the Events of both types together.
  */
 const SPAM_BURST = 25;
@@ -20,7 +21,7 @@ export interface EventOccurrence {
   readonly message: string;
 }
 
-/** The Event in the API server, whose count a further occurrence increases. */
+/** An Event in the API server, whose count each further occurrence increases. */
 export interface RecordedEvent {
   readonly name: string;
   readonly count: number;
@@ -28,7 +29,7 @@ export interface RecordedEvent {
   readonly firstTimestamp: string;
 }
 
-/** Without `recorded` the API server has no such Event yet. */
+/** If `recorded` is absent, the API server does not have this Event yet. */
 export interface CorrelationResult {
   readonly id: string;
   readonly recorded: RecordedEvent | undefined;
@@ -48,7 +49,7 @@ export class EventCorrelator {
     this.clock = clock;
   }
 
-  /** Undefined: too many Events of the same type were written about the same object. */
+  /** Returns undefined if too many Events of the same type were written about the same object. */
   correlate({ objectId, type, reason, message }: EventOccurrence): CorrelationResult | undefined {
     if (!this.takeToken(idOf(objectId, type))) return undefined;
     const id = idOf(objectId, type, reason, message);

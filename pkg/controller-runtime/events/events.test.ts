@@ -5,7 +5,7 @@ import { json } from '../testing/fake-api-server.ts';
 import { newFakeApiEnvironment, widget } from '../testing/fixtures.ts';
 import type { KubeObject } from '../client/types.ts';
 
-/** The ends of the writers of a test. */
+/** Functions that end a test's writers. */
 const running: (() => Promise<void>)[] = [];
 
 function startWriter() {

@@ -13,11 +13,11 @@ import type { KubeClient, KubeObject, Resource } from '../client/types.ts';
 // involvedObject.uid.
 const EVENTS: Resource = { group: '', version: 'v1', plural: 'events' };
 
-/** An event that comes while so many are queued is discarded. This value and the next two are client-go's. */
+/** The queue's capacity: further events are discarded. This value and the next two are client-go's. */
 const MAX_QUEUED = 1000;
 const MAX_ATTEMPTS = 12;
 const RETRY_DELAY: Ms = 10_000;
-/** How long queued events are written after the manager was told to stop. */
+/** How long queued events are written after the manager's signal to stop. */
 const FLUSH_DEADLINE: Ms = 5_000;
 /** In bytes. The API server enforces this limit only for Events with an eventTime. */
 const MAX_MESSAGE = 1024;
@@ -38,7 +38,7 @@ export interface EventWriterOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** `kubectl describe` shows it as `From`. */
+  /** The component, which `kubectl describe` shows as `From`. */
   readonly component: string;
   /** The name of this replica, e.g. of its pod. */
   readonly instance?: string;
@@ -53,7 +53,9 @@ interface Queued {
   readonly at: Ms;
 }
 
-/** Writes Events in the background, one after the other, and the queued ones for five seconds after its signal aborts. */
+/**
+ * Writes Events in the background, one after the other, and the queued ones for five seconds after its signal aborts.
+ */
 export class EventWriter implements EventRecorder {
   readonly name = 'events';
   private readonly options: EventWriterOptions;
@@ -99,7 +101,7 @@ export class EventWriter implements EventRecorder {
     if (this.queue.length > 0) logger.warn('Events were dropped at the stop', { count: this.queue.length });
   }
 
-  /** Waits for an event; `undefined` when the signal has aborted and the queue is empty. */
+  /** Waits for an event. Returns `undefined` when the signal has aborted and the queue is empty. */
   private async takeNext(stop: AbortSignal): Promise<Queued | undefined> {
     while (this.queue.length === 0 && !stop.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -148,7 +150,7 @@ export class EventWriter implements EventRecorder {
     this.correlator.updateState(id, { name: name(), count, firstTimestamp });
   }
 
-  /** `false` when the Event does not exist any more: the API server removes Events after an hour. */
+  /** Returns `false` if the Event no longer exists: the API server removes Events after an hour. */
   private async patchEvent({ object }: Queued, name: string, patch: unknown, signal: AbortSignal): Promise<boolean> {
     try {
       await this.options.client.mergePatch(EVENTS, { namespace: namespaceOf(object), name }, patch, { signal });
@@ -169,8 +171,8 @@ export class EventWriter implements EventRecorder {
   }
 
   /**
-   * `name.<nanoseconds in hex>`, as in client-go; the digits below a millisecond are random. The number always grows,
-   * because `kubectl describe` sorts the Events of one second by name.
+   * Returns `name.<nanoseconds in hex>`, as in client-go; the digits below a millisecond are random. The number always
+   * increases, because `kubectl describe` sorts the Events of one second by name.
    */
   private newName({ object, at }: Queued): string {
     const nanoseconds =
@@ -203,7 +205,10 @@ export class EventWriter implements EventRecorder {
   }
 }
 
-/** The API server accepts the Events of cluster-scoped objects only in the namespace `default`. */
+/**
+ * Returns the namespace for an Event. The API server accepts Events about cluster-scoped objects only in the namespace
+ * `default`.
+ */
 const namespaceOf = ({ metadata }: InvolvedObject): string => metadata.namespace ?? 'default';
 
 const idOf = ({ apiVersion, kind, metadata }: InvolvedObject): string =>
@@ -216,14 +221,16 @@ const keysOf = ({ object, reason, message }: Queued): LogKeys => ({
   message,
 });
 
-/** Users can do nothing about a namespace that is being deleted. */
+/** Reports whether the error is that the namespace is being deleted, which users cannot fix. */
 const isNamespaceTerminating = (error: unknown): boolean =>
   error instanceof KubeError && error.causes.includes('NamespaceTerminating');
 
 const isRetryable = (error: unknown): boolean =>
   isNoAnswer(error) || (error instanceof KubeError && (error.status === 429 || error.status >= 500));
 
-/** The part of a name that fits into that of an Event, without `-` and `.` at its end, after which no dot may follow. */
+/**
+ * Returns the part of a name that fits into an Event's name, without trailing `-` and `.`, which a dot cannot follow.
+ */
 function beginningOf(name: string): string {
   let end = Math.min(name.length, MAX_OBJECT_NAME);
   while (end < name.length && '-.'.includes(name.charAt(end - 1))) end -= 1;

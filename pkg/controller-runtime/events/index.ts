@@ -1,4 +1,4 @@
-/** Writes Events, which `kubectl describe` shows, as the event recorder of client-go does. */
+/** Writes Events, which `kubectl describe` shows, as client-go's event recorder does. */
 export {
   type EventType,
   type InvolvedObject,

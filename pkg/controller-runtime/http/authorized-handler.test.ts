@@ -18,8 +18,8 @@ interface SentReview {
 }
 
 /**
- * Makes a handler whose requests a fake API server reviews. Unless `answer` is given, the fake API server accepts only
- * the token `good`, and allows only GET requests for /metrics.
+ * Creates a handler whose requests a fake API server reviews. Unless `answer` is given, the fake API server accepts
+ * only the token `good`, and allows only GET requests for /metrics.
  */
 function fixture(answer?: (review: SentReview, signal: AbortSignal) => Promise<unknown>) {
   const clock = new VirtualClock();

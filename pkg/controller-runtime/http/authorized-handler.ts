@@ -8,14 +8,17 @@ import type { Logger } from '../log/logger.ts';
 import type { KubeClient } from '../client/types.ts';
 import type { HttpHandler, HttpResponse } from './http-server.ts';
 
-/** How long a token counts as valid, and a user as allowed, as in controller-runtime's metrics server. */
+/**
+ * How long a positive review is cached, of a token and of a user's permission, as in controller-runtime's metrics
+ * server.
+ */
 const KEEP_VALID: Ms = 60_000;
 const KEEP_ALLOWED: Ms = 5 * 60_000;
-/** The value is that of controller-runtime. */
+/** The deadline of a review, as in controller-runtime. */
 const DEADLINE: Ms = 10_000;
-/** Refused tokens and users are not cached, so unknown tokens evict no valid ones. */
+/** Refused tokens and users are not cached, so unknown tokens do not evict valid ones. */
 const MAX_ENTRIES = 512;
-/** How many reviews of each kind the API server gets at the same time. Further ones fail at once. */
+/** How many reviews of each kind are sent to the API server at the same time. Further reviews fail at once. */
 const MAX_REVIEWS = 16;
 
 const UNAUTHORIZED: HttpResponse = {
@@ -101,11 +104,11 @@ interface Review<A> {
   readonly group: string;
   readonly kind: string;
   readonly keep: Ms;
-  /** Decodes the status of a review; `undefined` is the negative answer. */
+  /** Decodes the status of a review; `undefined`: a negative answer. */
   readonly decode: (status: unknown) => A | undefined;
 }
 
-/** Asks the API server for reviews of one kind, and caches the positive answers. */
+/** Sends reviews of one kind to the API server, and caches the positive answers. */
 class Reviews<A> {
   private readonly client: AuthorizationOptions['client'];
   private readonly clock: Clock;
@@ -121,7 +124,7 @@ class Reviews<A> {
   }
 
   async get(spec: object, signal: AbortSignal): Promise<A | undefined> {
-    // The tokens of clients such as Prometheus do not stay in memory.
+    // The key is a hash, so that the tokens of clients such as Prometheus do not stay in memory.
     const key = createHash('sha256').update(JSON.stringify(spec)).digest('hex');
     const known = this.positive.get(key);
     if (known !== undefined && this.clock.monotonic() - known.at < this.review.keep) return known.value;

@@ -24,7 +24,7 @@ function fixture() {
   return { clock, verbosities, send, put };
 }
 
-/** Keeps some objects alive, so that a profile of the heap has a sample. */
+/** Keeps some objects alive, so that a heap profile contains a sample. */
 const allocated: object[] = [];
 
 describe('diagnosticsHandler', () => {

@@ -10,16 +10,19 @@ export interface DiagnosticsOptions {
   readonly clock: Clock;
 }
 
-/** Of {@link diagnosticsHandler}. */
+/** The methods of {@link diagnosticsHandler}. */
 export const DIAGNOSTICS_METHODS = ['GET', 'HEAD', 'PUT'];
 
 const READ = ['GET', 'HEAD'];
 
-/** In bytes, of a request that sets the verbosity of the log. */
+/** The largest body, in bytes, of a request that sets the log verbosity. */
 const MAX_BODY = 16;
-/** How long a profile takes by default, as in Go's net/http/pprof. */
+/** The default duration of a profile, as in Go's net/http/pprof. */
 const DEFAULT_SECONDS = 30;
-/** A CPU profile has up to a thousand samples per second, so a longer one would be too large. */
+/**
+ * The longest duration of a profile: a CPU profile takes up to a thousand samples per second, so a longer one would be
+ * too large.
+ */
 const MAX_SECONDS = 60;
 
 /**
@@ -41,7 +44,7 @@ export function diagnosticsHandler({ metrics, setVerbosity, profiler, clock }: D
   };
 }
 
-/** `curl -X PUT -d 4 …` */
+/** Handles `curl -X PUT -d 4 …`. */
 function logLevelHandler(setVerbosity: (verbosity: number) => void): HttpHandler {
   return async ({ readBody }) => {
     const text = (await readBody(MAX_BODY))?.trim() ?? '';
@@ -52,7 +55,7 @@ function logLevelHandler(setVerbosity: (verbosity: number) => void): HttpHandler
   };
 }
 
-/** Makes handlers of CPU and heap profiles of this process. Only one profile is taken at a time. */
+/** Returns handlers that take CPU and heap profiles of this process, one at a time. */
 function newProfileHandlers(profiler: Profiler, clock: Clock): (kind: keyof Profiler, fileName: string) => HttpHandler {
   let isBusy = false;
   // The query parameter `seconds` is the duration of the profile.

@@ -17,8 +17,8 @@ export interface ListenAddress {
 }
 
 /**
- * Parses an address in the format of Go programs: `:9440`, `127.0.0.1:9440`, `[::1]:9440`. `undefined` for `0` and the
- * empty string, which switch the server off. Throws an error that names the flag.
+ * Parses an address in the format of Go programs: `:9440`, `127.0.0.1:9440`, `[::1]:9440`. Returns `undefined` for `0`
+ * and the empty string, which disable the server. Throws an error that contains the flag.
  */
 export function parseAddress(flag: string, text: string): ListenAddress | undefined {
   if (text === '0' || text === '') return undefined;
@@ -40,9 +40,9 @@ export interface HttpRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The header Authorization. */
+  /** The Authorization header. */
   readonly authorization?: string;
-  /** `undefined` if the body has more than `limit` bytes. */
+  /** Returns `undefined` if the body is longer than `limit` bytes. */
   readonly readBody: (limit: number) => Promise<string | undefined>;
   /** Aborts when the connection of the request closes, and after the response has been sent. */
   readonly signal: AbortSignal;
@@ -83,10 +83,10 @@ const TEXT = 'text/plain; charset=utf-8';
 
 const REQUEST_TIMEOUT: Ms = 10_000;
 const READ_METHODS = ['GET', 'HEAD'];
-/** A kubelet opens one connection per probe, and a few scrapers keep one each. */
+/** Enough connections for a kubelet, which opens one per probe, and a few scrapers, which keep one each. */
 const MAX_CONNECTIONS = 64;
 
-/** An abort without a given reason would create a new exception each time. */
+/** A shared reason for `abort`, which would otherwise create a new exception each time. */
 const CONNECTION_CLOSED = new Error('the client has closed the connection');
 
 export class HttpServer implements Runnable {
@@ -179,9 +179,9 @@ export class HttpServer implements Runnable {
 }
 
 /**
- * When a further client connects, the server closes the connection that has been open longest, and does not refuse the
- * new one: clients that hold connections must not keep the kubelet's probes out. `closeAll` closes all connections, also
- * those whose TLS handshake has not ended.
+ * Makes the server close its oldest connection when a further client connects, instead of refusing the new one: clients
+ * that hold connections must not block the kubelet's probes. `closeAll` closes all connections, even those whose TLS
+ * handshake has not ended.
  */
 function limitConnections(server: Server): { readonly closeAll: () => void } {
   // The oldest comes first: a Set keeps the order of insertion.
@@ -219,7 +219,7 @@ export const methodNotAllowed = (allowed: readonly string[]): HttpResponse => ({
   body: 'method not allowed\n',
 });
 
-/** Node's own messages begin with a system call and a code. */
+/** Describes the error without Node's own message, which begins with a system call and a code. */
 function describeListenError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return 'the port is taken by another process';

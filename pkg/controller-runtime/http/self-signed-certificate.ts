@@ -18,13 +18,13 @@ export interface KeyPair {
 }
 
 export interface CertificateRequest {
-  /** The name of the server's host. The certificate also names localhost and the addresses of the loopback. */
+  /** The server's hostname. The certificate is also valid for localhost and the loopback addresses. */
   readonly hostname: string;
   readonly notBefore: Ms;
   readonly notAfter: Ms;
 }
 
-/** Encodes a value of ASN.1 in DER (ITU-T X.690): its tag, its length below 64 KiB, and its content. */
+/** Encodes an ASN.1 value in DER (ITU-T X.690): its tag, its length below 64 KiB, and its content. */
 function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents);
   const { length } = content;
@@ -48,8 +48,8 @@ const SUBJECT_ALT_NAME = hex('06 03 551d11');
 const LOOPBACK = hex('87 04 7f000001 87 10 00000000000000000000000000000001');
 
 /**
- * Creates a P-256 key and a self-signed certificate of a TLS server. Node.js has no function that builds a certificate.
- * OpenSSL makes the key and the signature.
+ * Creates a P-256 key and a self-signed TLS server certificate. The certificate is encoded here, because Node.js has no
+ * function for that; OpenSSL creates the key and the signature.
  */
 export function selfSignedCertificate({ hostname, notBefore, notAfter }: CertificateRequest, random: Random): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -74,14 +74,19 @@ export function selfSignedCertificate({ hostname, notBefore, notAfter }: Certifi
   };
 }
 
-/** A serial number of 16 bytes. Its first byte is from 64 to 127: the number is positive and has no leading 0. */
+/**
+ * Returns a serial number of 16 bytes. The first byte is between 64 and 127, so the number is positive and has no
+ * leading 0.
+ */
 function serialNumber(random: Random): Buffer {
   const bytes = hex(random.uuid().replaceAll('-', ''));
   bytes[0] = 0x40 | ((bytes[0] ?? 0) & 0x3f);
   return der(0x02, bytes);
 }
 
-/** RFC 5280 requires the type UTCTime, whose year has two digits, until 2049, and GeneralizedTime after that. */
+/**
+ * Encodes a time as RFC 5280 requires: until 2049 as UTCTime, with a two-digit year, and after that as GeneralizedTime.
+ */
 function time(at: Ms): Buffer {
   const digits = formatTimestamp(at).replaceAll(/[-:T]/g, '');
   return digits < '2050' ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits));

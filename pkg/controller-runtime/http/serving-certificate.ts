@@ -9,7 +9,7 @@ import type { Random } from '../env/random.ts';
 import type { TlsSource } from './http-server.ts';
 import { CLOCK_SKEW, VALID_FOR, selfSignedCertificate, type KeyPair } from './self-signed-certificate.ts';
 
-/** As in controller-runtime's certwatcher. */
+/** The same interval as in controller-runtime's certwatcher. */
 const CHECK_INTERVAL: Ms = 10_000;
 
 export interface CertificateFiles {
@@ -22,7 +22,7 @@ export interface ServingCertificateOptions {
   readonly files?: CertificateFiles | undefined;
   /** The name of this host in a self-signed certificate. */
   readonly hostname: string;
-  /** Beside key and certificate. */
+  /** The TLS settings other than key and certificate. */
   readonly settings: SecureContextOptions;
   readonly clock: Clock;
   readonly random: Random;
@@ -32,8 +32,8 @@ export interface ServingCertificateOptions {
 }
 
 /**
- * The certificate of a TLS server. It is self-signed, or it comes from files, which are read again when they change. Files
- * with a wrong content are logged, and the former certificate stays in use.
+ * The certificate of a TLS server. It is self-signed, or it comes from files, which are read again when they change. If
+ * the files are invalid, this is logged, and the previous certificate stays in use.
  */
 export class ServingCertificate implements TlsSource {
   private readonly options: ServingCertificateOptions;
@@ -78,7 +78,10 @@ export class ServingCertificate implements TlsSource {
     }
   }
 
-  /** Throws if the key does not belong to the certificate, while the two files are replaced one after the other. */
+  /**
+   * Throws if the key does not match the certificate, for example while the two files are being replaced one after the
+   * other.
+   */
   private use(pair: KeyPair): SecureContextOptions {
     const settings = { ...this.options.settings, ...pair };
     createSecureContext(settings);

@@ -9,9 +9,12 @@ const VERSIONS: Readonly<Record<string, SecureVersion>> = {
   VersionTLS13: 'TLSv1.3',
 };
 
-/** Always allowed, as in Go. */
+/** These cipher suites are always allowed, as in Go. */
 const TLS_13_SUITES = ['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];
-/** OpenSSL's names by Go's. Suites with RC4 and 3DES are absent, because OpenSSL's default build lacks them. */
+/**
+ * Maps Go's names of cipher suites to OpenSSL's. Suites with RC4 and 3DES are absent, because OpenSSL's default build
+ * lacks them.
+ */
 export const SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256: 'ECDHE-ECDSA-AES128-SHA256',
@@ -34,7 +37,10 @@ export const SUITES: Readonly<Record<string, string>> = {
   TLS_RSA_WITH_AES_256_GCM_SHA384: 'AES256-GCM-SHA384',
 };
 
-/** For the values of --tls-min-version and --tls-cipher-suites. Throws an error with one sentence about a wrong value. */
+/**
+ * Returns the settings for the values of --tls-min-version and --tls-cipher-suites. Throws an error with one sentence
+ * about an invalid value.
+ */
 export function tlsSettings(version: string, suites: string): SecureContextOptions {
   const minVersion = VERSIONS[version];
   if (minVersion === undefined)

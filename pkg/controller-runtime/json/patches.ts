@@ -31,9 +31,9 @@ export function deepFreeze<A>(value: A): A {
 }
 
 /**
- * The JSON merge patch (RFC 7386) that turns `before` into `after`; `undefined` when they are equal. `null` in `after`
- * counts as absent, because a merge patch cannot write a null. The recursion is never deep: it skips objects that are the
- * same JavaScript objects in both, and a controller changes only fields that its types declare.
+ * Returns the JSON merge patch (RFC 7386) that turns `before` into `after`; `undefined` if they are equal. `null` in
+ * `after` counts as absent, because a merge patch cannot write a null. The recursion is never deep: it skips objects
+ * that are the same JavaScript objects in both, and a controller changes only fields that its types declare.
  */
 export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): UnknownRecord | undefined {
   const patch: Record<string, unknown> = {};
@@ -47,7 +47,7 @@ export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): Unk
       const inner = diffMergePatch(from, to);
       if (inner !== undefined) patch[field] = inner;
     } else if (isRecord(to)) {
-      // A new object comes without its nulls, even if no field is left.
+      // The patch contains a new object without its nulls, even if it has no other fields.
       patch[field] = diffMergePatch({}, to) ?? {};
     } else if (!jsonEqual(from, to)) {
       patch[field] = to;
@@ -56,7 +56,7 @@ export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): Unk
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** RFC 7386 §2. The recursion is as deep as the patch. */
+/** Applies a patch by RFC 7386 §2. The recursion is as deep as the patch. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
   const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};

@@ -3,16 +3,16 @@ export type UnknownRecord = Readonly<Record<string, unknown>>;
 export const isRecord = (value: unknown): value is UnknownRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** `undefined` if `value` is not a JSON object or lacks the field. */
+/** Returns `undefined` if `value` is not a JSON object or lacks the field. */
 export const fieldAt = (value: unknown, field: string): unknown => (isRecord(value) ? value[field] : undefined);
 
-/** `undefined` if the field is absent, empty or not a string. */
+/** Returns `undefined` if the field is absent, empty or not a string. */
 export const textAt = (value: unknown, field: string): string | undefined => {
   const found = fieldAt(value, field);
   return typeof found === 'string' && found !== '' ? found : undefined;
 };
 
-/** Empty if the field is not a list. */
+/** Returns an empty list if the field is not a list. */
 export const listAt = (value: unknown, field: string): readonly unknown[] => {
   const found = fieldAt(value, field);
   return Array.isArray(found) ? found : [];

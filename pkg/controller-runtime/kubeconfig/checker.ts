@@ -4,7 +4,7 @@ import { textAt, type UnknownRecord } from '../json/record.ts';
 import { codeOf } from '../text/error-text.ts';
 import { environmentProxies, parseHttpUrl } from '../network/environment-proxy.ts';
 
-/** A kubeconfig, or a proxy of the environment, cannot be used. */
+/** A kubeconfig, or a proxy in the environment, cannot be used. */
 export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }
@@ -16,8 +16,8 @@ export function environmentProxyOf(env: Readonly<Record<string, string | undefin
 }
 
 /**
- * Checks fields of a cluster and a user of a kubeconfig. Each method throws a KubeconfigError, which never has a URL of
- * the kubeconfig: it may have a password.
+ * Checks fields of a cluster and a user of a kubeconfig. Each method throws a KubeconfigError, which never contains a
+ * URL from the kubeconfig, because a URL may contain a password.
  */
 export class Checker {
   private readonly source: string;
@@ -47,7 +47,7 @@ export class Checker {
     return proxy;
   }
 
-  /** Checks the file that a field such as `client-key` names, or the base64 data in the field with the suffix `-data`. */
+  /** Checks the file in a field such as `client-key`, or the base64 data in the field with the suffix `-data`. */
   pem(owner: 'cluster' | 'user', content: UnknownRecord, field: string): void {
     const path = textAt(content, field);
     const data = textAt(content, `${field}-data`);
@@ -65,8 +65,9 @@ export class Checker {
   }
 
   /**
-   * client-node ignores some impersonation fields: the manager would act with the permissions of the user itself. Its
-   * auth providers of clouds run a command that blocks this process and writes to its standard error.
+   * Refuses settings that client-node does not support. It ignores some impersonation fields, so the manager would act
+   * with the user's own permissions. Its cloud auth providers run a command that blocks this process and writes to its
+   * standard error.
    */
   supported(user: UnknownRecord): void {
     const provider = textAt(user['auth-provider'], 'name');

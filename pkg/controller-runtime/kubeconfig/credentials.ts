@@ -7,7 +7,7 @@ import type { Kubeconfig } from './kubeconfig.ts';
 
 /** A token or certificate file that was rotated is read again after this time at the latest. */
 const CACHED_FOR: Ms = 10_000;
-/** A plugin that gets a token from a cloud needs a second or two. */
+/** The time limit for getting credentials. A plugin that gets a token from a cloud needs a second or two. */
 const DEADLINE: Ms = 20_000;
 
 export interface KubeCredentials {
@@ -36,7 +36,10 @@ export class CredentialSource {
   private cached: { readonly at: Ms; readonly credentials: KubeCredentials } | undefined;
   private readonly flight = new SingleFlight<KubeCredentials>();
   private reloadedAt: Ms | undefined;
-  /** The key of the SingleFlight, so that no request after a reload gets credentials of the old kubeconfig. */
+  /**
+   * The number of loads, which is the key of the SingleFlight, so that no request after a reload gets credentials from
+   * the old kubeconfig.
+   */
   private loads = 0;
 
   /** @throws KubeconfigError if the kubeconfig cannot be used */
@@ -65,9 +68,9 @@ export class CredentialSource {
   }
 
   /**
-   * To be called after the API server has refused the credentials `used` with 401. Loads the kubeconfig again, at most
-   * every ten seconds: an API server that refuses everything must not start an exec plugin for each request. `undefined`:
-   * the credentials are the same.
+   * Must be called after the API server has refused the credentials `used` with 401. Reloads the kubeconfig, at most
+   * every ten seconds: an API server that refuses everything must not cause an exec plugin to run for each request.
+   * Returns `undefined` if the credentials are unchanged.
    */
   async refresh(used: KubeCredentials, signal: AbortSignal): Promise<KubeCredentials | undefined> {
     const now = this.clock.monotonic();
@@ -122,7 +125,7 @@ function material(name: 'ca' | 'cert' | 'key', value: unknown): Pick<TlsMaterial
   return typeof value === 'string' || Buffer.isBuffer(value) ? { [name]: value } : {};
 }
 
-/** A token of a file or an exec plugin may end in a newline, which an HTTP header cannot contain. */
+/** Removes the trailing newline of a token from a file or an exec plugin, which an HTTP header cannot contain. */
 function headersOf(headers: RequestOptions['headers']): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).flatMap(([name, value]) =>

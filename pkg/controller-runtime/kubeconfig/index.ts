@@ -1,4 +1,4 @@
-/** Finds the API server by a kubeconfig or by the service account of a pod, and connects to it. */
+/** Finds the API server from a kubeconfig or a pod's service account, and connects to it. */
 export {
   type KubeconfigOptions,
   type Kubeconfig,

@@ -55,8 +55,8 @@ describe('loadKubeconfig', () => {
     const path = write('config', twoContexts);
     const { config, server, podNamespace, source } = load({ path });
     expect(server.href).to.equal('https://prod:6443/base');
-    // kubectl uses the namespace of the kubeconfig's context as its default namespace. The manager's pod may run in
-    // another namespace.
+    // kubectl uses the namespace of the kubeconfig's context as its default namespace. The manager's pod may run in a
+    // different namespace.
     expect(podNamespace).to.equal(undefined);
     expect(source).to.equal(`kubeconfig ${path}`);
     expect(config.getCurrentCluster()?.caFile).to.equal(ca);

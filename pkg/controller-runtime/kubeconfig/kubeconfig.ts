@@ -16,11 +16,11 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 export interface KubeconfigOptions {
   /** The value of the manager's flag `--kubeconfig`. */
   readonly path?: string | undefined;
-  /** The context that is used in place of the current one. */
+  /** The context to use in place of the current context. */
   readonly context?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
-  /** A kubeconfig from outside of this machine, such as that in a Secret, which is used in place of all others. */
+  /** A kubeconfig from outside of this machine, for example from a Secret. It is used in place of all others. */
   readonly received?: KubeconfigFile;
   /** Only tests set it. */
   readonly serviceAccountDir?: string;
@@ -33,7 +33,10 @@ export interface Kubeconfig {
   readonly source: string;
   readonly server: URL;
   readonly proxy: URL | undefined;
-  /** The namespace of the manager's pod; always undefined with a kubeconfig file, whatever its current context has. */
+  /**
+   * The namespace of the manager's pod; always undefined with a kubeconfig file, even if its current context sets a
+   * namespace.
+   */
   readonly podNamespace: string | undefined;
   /** The namespace of the context of a kubeconfig file. */
   readonly contextNamespace?: string | undefined;
@@ -48,8 +51,8 @@ interface NamedEntry {
 }
 
 /**
- * Loads the kubeconfig that `--kubeconfig` names, otherwise the files that `KUBECONFIG` lists, otherwise the pod's
- * service account, otherwise `~/.kube/config`, as controller-runtime does. Every call reads the files again.
+ * Loads the kubeconfig from `--kubeconfig`, otherwise the files that `KUBECONFIG` lists, otherwise the pod's service
+ * account, otherwise `~/.kube/config`, as controller-runtime does. Every call reads the files again.
  *
  * @throws KubeconfigError
  */
@@ -81,7 +84,7 @@ function readFile(path: string): KubeconfigFile {
   return { path, text };
 }
 
-/** Like kubectl, ignores missing files unless all of them are missing. */
+/** Reads the files. Ignores missing files unless all of them are missing, as kubectl does. */
 function readFiles(list: string): readonly KubeconfigFile[] {
   const paths = list.split(delimiter).filter((path) => path !== '');
   const files = paths.flatMap((path) => {
@@ -104,7 +107,7 @@ function readFileIfExists(path: string): string | undefined {
   }
 }
 
-/** When several files have an entry of the same name, that of the first file is used, as by kubectl. */
+/** Merges kubeconfig files. If several files contain an entry of the same name, uses the first one, as kubectl does. */
 function merge(files: readonly KubeconfigFile[]) {
   const parsed = files.map((file) => ({ file, document: parse(file) }));
   const entries = (list: string, content: string): readonly NamedEntry[] => {
@@ -137,7 +140,8 @@ function parseYaml(path: string, text: string): unknown {
     if (error !== undefined) throw error;
     return document.toJS();
   } catch (error) {
-    // Only a mistake in the syntax has a place. An alias without an anchor, or too many aliases, is found by `toJS`.
+    // Only a syntax mistake has a position. `toJS` throws other errors, for an alias without an anchor or for too many
+    // aliases.
     const [position] = error instanceof YAMLParseError ? (error.linePos ?? []) : [];
     const place = position === undefined ? '' : ` at line ${position.line}, column ${position.col}`;
     throw new KubeconfigError(`kubeconfig ${path}: not YAML: ${yamlProblem(errorMessage(error))}${place}`);
@@ -163,7 +167,7 @@ function entriesOf(
 const namesOf = (entries: readonly NamedEntry[]): string =>
   entries.length === 0 ? '(none)' : entries.map(({ name }) => name).join(', ');
 
-/** Mistakes in other entries than those of the context do no harm. */
+/** Selects the entries of the context. Ignores mistakes in other entries. */
 function selectContext(
   { source, contexts, clusters, users, currentContext }: ReturnType<typeof merge>,
   chosen: string | undefined,
@@ -194,7 +198,7 @@ function selectContext(
   };
 }
 
-/** With these fields a kubeconfig runs a program of this machine, or reads and sends one of its files. */
+/** With these fields, a kubeconfig runs a program on this machine, or reads one of its files and sends it. */
 const LOCAL_FIELDS = [
   'exec',
   'auth-provider',
@@ -204,7 +208,10 @@ const LOCAL_FIELDS = [
   'certificate-authority',
 ];
 
-/** Whoever may write a kubeconfig that others receive must not run programs or read files on their machines. */
+/**
+ * Refuses local fields, because a user who can write a kubeconfig that others receive must not be able to run programs
+ * or read files on their machines.
+ */
 function refuseLocalFields(source: string, { name, content }: NamedEntry): void {
   const field = LOCAL_FIELDS.find((each) => content[each] !== undefined);
   if (field !== undefined)
@@ -242,7 +249,10 @@ function buildKubeconfig(
   return { config, source, server, proxy };
 }
 
-/** Removes a path when the entry has the data inline too, since client-node would prefer the path. */
+/**
+ * Makes paths absolute. Removes a path if the entry also contains the data inline, because client-node would prefer the
+ * path.
+ */
 function withAbsolutePaths({ content, folder }: NamedEntry, fields: readonly string[]): UnknownRecord {
   const paths: UnknownRecord = Object.fromEntries(
     fields.flatMap((field) => {
@@ -266,7 +276,7 @@ function loadInCluster({ env, serviceAccountDir = SERVICE_ACCOUNT }: KubeconfigO
   const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const cluster = { server, 'certificate-authority': join(serviceAccountDir, 'ca.crt') };
   const namespaceFile = readFileIfExists(join(serviceAccountDir, 'namespace'))?.trim();
-  // A pod that mounts only a token has no namespace file. POD_NAMESPACE is that of Cluster API's managers.
+  // A pod that mounts only a token has no namespace file. Cluster API's managers also use the variable POD_NAMESPACE.
   const podNamespace = namespaceFile || env['POD_NAMESPACE'] || undefined;
   const entry = (name: string, content: UnknownRecord): NamedEntry => ({ name, content, folder: serviceAccountDir });
   const user = entry('service-account', { tokenFile });

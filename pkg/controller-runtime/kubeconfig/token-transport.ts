@@ -3,10 +3,10 @@ import { joinHeaderValues, newDispatcher } from '../network/dispatcher.ts';
 import type { ProxyChoice } from '../network/environment-proxy.ts';
 import type { Transport } from '../client/transport.ts';
 
-/** How to reach an API server that no kubeconfig describes. */
+/** How to reach an API server without a kubeconfig. */
 export interface ServerAccess {
   readonly url: URL;
-  /** In PEM. No other authority is trusted. */
+  /** The only trusted certificate authority, in PEM. */
   readonly certificateAuthority: string;
   readonly token: string;
 }
@@ -19,7 +19,7 @@ export interface ServerConnections extends Transport {
 export type ConnectToServer = (access: ServerAccess) => ServerConnections;
 
 const CONNECT_TIMEOUT: Ms = 5_000;
-/** As many evictions are sent at the same time. */
+/** Enough connections for all evictions that are sent at the same time. */
 const MAX_CONNECTIONS = 10;
 
 export const newConnectToServer =

@@ -5,20 +5,20 @@ import { CredentialSource, type KubeCredentials } from './credentials.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../client/transport.ts';
 
-/** Each watch occupies one connection; workers and the writer of Events use the others. */
+/** Each watch occupies one connection; workers and the Event writer use the others. */
 const MAX_CONNECTIONS = 64;
-/** One for a renewal, and two in place of connections that a firewall has silently dropped. */
+/** One connection for a renewal, and two to replace connections that a firewall has dropped without closing them. */
 const MAX_LEASE_CONNECTIONS = 3;
 const CONNECT_TIMEOUT: Ms = 10_000;
 /** Shorter than the 90 s of kube-apiserver, so that no request is sent on a connection that kube-apiserver closes. */
 const IDLE_CONNECTION: Ms = 60_000;
-/** As in client-go: less than the minute after which some load balancers drop a silent connection. */
+/** As in client-go: less than the minute after which some load balancers drop an idle connection. */
 const TCP_KEEP_ALIVE: Ms = 30_000;
 
 export interface ApiServerConnections extends Transport {
   /**
-   * Connections of their own: requests of workers that hang, for example in a webhook, can occupy all others, and the
-   * leader must renew its lease even then.
+   * A separate connection pool for leader election. Hanging worker requests, for example behind a slow webhook, can use
+   * up the shared pool, and the leader must still renew its lease.
    */
   readonly forLease: Transport;
   /** Aborts open requests and closes all connections. */
@@ -26,8 +26,8 @@ export interface ApiServerConnections extends Transport {
 }
 
 /**
- * Connects to the API server of a kubeconfig, which it loads at the start, and again when the API server refuses the
- * credentials. A pool of connections is replaced when the TLS material or the proxy changes.
+ * Connects to the API server of a kubeconfig, which is loaded at the start, and again when the API server refuses the
+ * credentials. The connection pool is replaced when the TLS material or the proxy changes.
  *
  * @throws KubeconfigError
  */
@@ -93,7 +93,7 @@ class PooledTransport implements Transport {
     const { proxy } = this.source;
     const id = `${fingerprint} ${proxy?.href ?? ''}`;
     if (this.pool?.fingerprint !== id) {
-      // `close` lets the open requests finish, of which a watch takes about five minutes.
+      // `close` lets open requests finish; a watch takes about five minutes.
       void this.pool?.dispatcher.close().catch(() => {});
       this.pool = { fingerprint: id, dispatcher: this.open(tls, proxy) };
     }

@@ -9,12 +9,15 @@ import { tryJson } from '../client/requests/error-response.ts';
 
 type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
 
-/** A name that no authenticator of client-node itself has. */
+/** A name that none of client-node's own authenticators uses. */
 const EXEC_PLUGIN = 'exec-plugin';
-/** Longer than the time for which requests wait for credentials. */
+/** How long a plugin may run: longer than requests wait for credentials. */
 const KILLED_AFTER: Ms = 22_000;
 
-/** The user as client-node reads it: token files and the plugins of {@link execPlugin} are auth providers there. */
+/**
+ * Returns the user in client-node's form, in which token files and the plugins of {@link execPlugin} are auth
+ * providers.
+ */
 export function forClientNode({ exec, tokenFile, ...others }: UnknownRecord): UnknownRecord {
   if (isRecord(exec)) return { ...others, 'auth-provider': { name: EXEC_PLUGIN } };
   if (typeof tokenFile !== 'string' || tokenFile === '') return others;
@@ -24,9 +27,9 @@ export function forClientNode({ exec, tokenFile, ...others }: UnknownRecord): Un
 }
 
 /**
- * Gets credentials from an exec plugin (KEP-541), e.g. `kubelogin get-token`, and keeps them until the API server refuses
- * them: then CredentialSource loads the kubeconfig again. The authenticator of client-node does not end a plugin that
- * hangs, and does not set KUBERNETES_EXEC_INFO.
+ * Gets credentials from an exec plugin (KEP-541), e.g. `kubelogin get-token`, and keeps them until the API server
+ * refuses them: then CredentialSource loads the kubeconfig again. client-node's own authenticator does not stop a
+ * hanging plugin, and does not set KUBERNETES_EXEC_INFO.
  */
 export function execPlugin(exec: UnknownRecord, folder: string, cluster: UnknownRecord): Authenticator {
   let credential: ReturnType<typeof decodeCredential> | undefined;
@@ -36,7 +39,7 @@ export function execPlugin(exec: UnknownRecord, folder: string, cluster: Unknown
       credential ??= decodeCredential(await runPlugin(exec, folder, cluster));
       const { token, ...material } = credential;
       Object.assign(options, material);
-      // client-node has set `headers`.
+      // client-node always sets `headers`.
       if (token !== undefined) Object.assign(options.headers ?? {}, { Authorization: `Bearer ${token}` });
     },
   };
@@ -80,8 +83,8 @@ async function runPlugin(exec: UnknownRecord, folder: string, cluster: UnknownRe
 }
 
 /**
- * Without the error of Node.js, which has the arguments and the output of the plugin: either may contain a secret. Of a
- * command, only the first word counts, because a user may have written the arguments there.
+ * Describes the failure without Node.js's error, which contains the plugin's arguments and output: either may contain a
+ * secret. Shows only the first word of the command, because a user may have written arguments there.
  */
 function describePluginFailure(command: string, error: unknown): string {
   const plugin = `the exec plugin "${command.split(/\s/, 1)[0]}"`;
@@ -95,9 +98,9 @@ function describePluginFailure(command: string, error: unknown): string {
 const EXEC_EXTENSION = 'client.authentication.k8s.io/exec';
 
 /**
- * The cluster that an exec plugin with `provideClusterInfo: true` gets in `spec.cluster` of its ExecCredential, as from
- * client-go: https://kubernetes.io/docs/reference/config-api/client-authentication.v1/. The caller has checked that the
- * file with the certificate authority exists.
+ * Returns the cluster that an exec plugin with `provideClusterInfo: true` gets in `spec.cluster` of its ExecCredential,
+ * as client-go does: https://kubernetes.io/docs/reference/config-api/client-authentication.v1/. The caller has checked
+ * that the file with the certificate authority exists.
  */
 function execClusterOf(cluster: UnknownRecord): UnknownRecord {
   const { 'certificate-authority': path, extensions, ...settings } = cluster;

@@ -11,15 +11,15 @@ export type LoggingFormat = 'text' | 'json';
 export interface WinstonLoggerOptions {
   readonly clock: Clock;
   readonly format: LoggingFormat;
-  /** As klog's flag `--v`. */
+  /** The same levels as klog's flag `--v`. */
   readonly verbosity: number;
   readonly stream: Writable;
 }
 
 export interface ClosableLogger extends Logger {
-  /** Of this logger and all loggers that were derived from it. */
+  /** Sets the verbosity of this logger and of all loggers derived from it. */
   setVerbosity(verbosity: number): void;
-  /** Resolves when all log lines are written. Lines that are logged afterwards are written without winston's buffer. */
+  /** Resolves when all log lines are written. Later lines are written without winston's buffer. */
   flush(): Promise<void>;
 }
 

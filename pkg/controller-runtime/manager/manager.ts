@@ -10,7 +10,7 @@ import { RunnableGroup, type Runnable } from './runnable.ts';
  * `terminationGracePeriodSeconds`.
  */
 export const GRACE_PERIOD: Ms = 30_000;
-/** For the Events that were recorded before the lease was lost or the grace period ended. */
+/** How long Events are still written that were recorded before the lease was lost or the grace period ended. */
 export const RECORDER_FLUSH_TIMEOUT: Ms = 2_000;
 
 export type Part = 'recorder' | 'server' | 'cache' | 'controller';
@@ -31,7 +31,7 @@ export class Manager {
   private readonly options: ManagerOptions;
   /** Aborted with the error of the part that failed, or with {@link STOPPED}. */
   private readonly ending = new AbortController();
-  /** After that, the manager waits only for the recorders. */
+  /** Aborted when the lease is lost. The manager then waits only for the recorders. */
   private readonly leaseLost = new AbortController();
   private readonly groups: Readonly<Record<Part, RunnableGroup>>;
   private readonly lease: RunnableGroup;
@@ -58,9 +58,7 @@ export class Manager {
     }
   }
 
-  /**
-   * Fails until all caches are synced, when a cache has not been kept up to date for minutes, and when the manager stops.
-   */
+  /** Fails until all caches are synced, when a cache has been outdated for minutes, and when the manager stops. */
   readonly readyCheck: HealthCheck = {
     name: 'caches',
     check: () => {
@@ -114,7 +112,7 @@ export class Manager {
     try {
       await withDeadline(clock, GRACE_PERIOD, this.leaseLost.signal, 'stopping', async () => {
         for (const group of this.workGroups) await group.stop();
-        // From now on another process may lead.
+        // From here on, another process may lead.
         await this.lease.stop();
         await election?.release();
         await this.groups.recorder.stop();
@@ -126,8 +124,8 @@ export class Manager {
   }
 
   /**
-   * Returns the names of the parts that were still running. The lease is not released but expires, because such a part
-   * may act as leader.
+   * Returns the names of the parts that are still running. The lease is not released but expires, because such a part
+   * may still act as leader.
    */
   private async stopWithoutWaiting(): Promise<readonly string[]> {
     const left = this.workGroups.flatMap((group) => group.running());
@@ -139,14 +137,14 @@ export class Manager {
     return left;
   }
 
-  /** All but the recorders and the leader election, in the order in which they stop. */
+  /** Returns all groups except the recorders and the leader election, in the order in which they stop. */
   private get workGroups(): readonly RunnableGroup[] {
     const { controller, cache, server } = this.groups;
     return [controller, cache, server];
   }
 }
 
-/** A lost lease is reported without the name of the part that threw the error. */
+/** Removes the name of the part that threw the error if the lease was lost. */
 const unwrapLeadershipLost = (error: unknown): unknown =>
   error instanceof Error && error.cause instanceof LeadershipLost ? error.cause : error;
 

@@ -9,13 +9,19 @@ import type { Logger } from '../log/logger.ts';
 export interface Runnable {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;
-  /** Resolves when others may use this part, e.g. when a cache is synced. Without this method, that is at once. */
+  /**
+   * Resolves when others can use this part, e.g. when a cache is synced. Without this method, others can use it at
+   * once.
+   */
   started?(signal: AbortSignal): Promise<void>;
-  /** The latest error that keeps this part from starting, in words for an operator. */
+  /** Returns the latest error that prevents this part from starting, in words for an operator. */
   currentProblem?(): string | undefined;
-  /** Why this part has not worked for minutes, in words for an operator: the manager is not ready. */
+  /** Returns why this part has failed for minutes, in words for an operator. The manager is then not ready. */
   outage?(): string | undefined;
-  /** For how long this cache has been outdated; 0 while it is up to date or the API server does not serve the kind. */
+  /**
+   * Returns for how long this cache has been outdated; 0 while it is up to date or the API server does not serve the
+   * kind.
+   */
   outdatedFor?(): Ms;
 }
 
@@ -60,7 +66,10 @@ export class RunnableGroup {
     await Promise.all(this.runs);
   }
 
-  /** The names of the parts that have not started yet, each with its {@link Runnable.currentProblem} if it has one. */
+  /**
+   * Returns the names of the parts that have not started yet, each with its {@link Runnable.currentProblem} if it has
+   * one.
+   */
   notStarted(): readonly string[] {
     return this.members
       .filter(({ phase }) => phase === 'waiting' || phase === 'starting')
@@ -70,7 +79,7 @@ export class RunnableGroup {
       });
   }
 
-  /** The names of the started parts that have a {@link Runnable.outage}, each with this outage. */
+  /** Returns the names of the started parts that report a {@link Runnable.outage}, each with this outage. */
   outages(): readonly string[] {
     return this.members.flatMap(({ phase, runnable }) => {
       const outage = phase === 'started' ? runnable.outage?.() : undefined;
@@ -92,7 +101,7 @@ export class RunnableGroup {
       await member.runnable.run(signal);
       if (!signal.aborted) this.onFailure(new Error(`${name} ended before the manager was told to stop`));
     } catch (error) {
-      // The reason of the abort signal is no failure of a part that stops.
+      // A part that stops may throw the reason of the abort signal, which is not a failure.
       if (!signal.aborted) this.onFailure(new Error(`running ${name}`, { cause: error }));
       else if (error !== signal.reason)
         this.logger.warn('A part failed while it stopped', { part: name, err: errorMessage(error) });

@@ -7,16 +7,16 @@ import type { Runnable } from './runnable.ts';
 import type { KubeClient } from '../client/types.ts';
 
 /**
- * The oldest minor version of Kubernetes 1 whose API server accepts the CRD, whose rules use `optionalOldSelf`: that needs
- * the feature CRDValidationRatcheting, off in 1.28 and 1.29, and on from 1.30.
+ * The oldest minor version of Kubernetes 1 whose API server accepts the CRD. The CRD's rules use `optionalOldSelf`,
+ * which needs the feature CRDValidationRatcheting: off in 1.28 and 1.29, on since 1.30.
  */
 export const OLDEST_MINOR = 30;
-/** The pause until the next question, so that the manager needs no restart when the API server is upgraded. */
+/** How often the version is read, so that the manager does not need a restart after an upgrade of the API server. */
 const POLL_PERIOD: Ms = 10_000;
 
-/** The problem if the version that `/version` reports is too old; `undefined` if it is supported or unknown. */
+/** Returns the problem if the version from `/version` is too old; `undefined` if it is supported or unknown. */
 export function tooOld(version: unknown): string | undefined {
-  // Some distributions report a minor version such as "30+", of which only the number counts.
+  // Some distributions report a minor version such as "30+"; only the number counts.
   const [major, minor] = [textAt(version, 'major'), textAt(version, 'minor')].map((part) =>
     Number.parseInt(part ?? '', 10),
   );

@@ -20,7 +20,7 @@ export type LeaderElectionMetrics = ReturnType<Metrics['leaderElection']>;
 
 /** Metrics under the names of controller-runtime and client-go, so that existing dashboards work. */
 export class Metrics {
-  /** Not prom-client's global registry. */
+  /** A registry of its own, not prom-client's global one. */
   readonly registry: Registry;
   private readonly reconcile;
   private readonly queue;
@@ -63,14 +63,14 @@ export class Metrics {
     return {
       recordAdd: (): void => adds.inc(labels),
       recordRetry: (): void => retries.inc(labels),
-      /** How long a key was ready before a worker took it. */
+      /** Records how long a key was ready before a worker took it. */
       recordQueueDuration: (span: Ms): void => queueDuration.observe(labels, span / 1000),
       recordWorkDuration: (span: Ms): void => workDuration.observe(labels, span / 1000),
       registerGauges: (queue: QueueGauges): void => void this.queues.set(name, queue),
     };
   }
 
-  /** `name` is that of the Lease. */
+  /** `name` is the name of the Lease. */
   leaderElection(name: string) {
     const { master, slowPaths } = this.election;
     master.set({ name }, 0);
@@ -124,7 +124,7 @@ function reconcileMetrics(registry: Registry) {
   };
 }
 
-/** Read at each scrape. */
+/** The gauges, which are read at each scrape. */
 interface QueueGauges {
   depth(): number;
   processing(): readonly Ms[];

@@ -4,11 +4,11 @@ import type { Ms } from '../env/clock.ts';
 export interface DispatcherOptions {
   /** The proxy for all requests; undefined: the servers are reached directly. */
   readonly proxy: URL | undefined;
-  /** The maximum to one server. */
+  /** The maximum number of connections to one server. */
   readonly connections: number;
   /** How long each step of a new connection may take: TCP, TLS, and the answer of a proxy to CONNECT. */
   readonly connectTimeout: Ms;
-  /** How long an idle connection stays open, unless the server announces another time; default: 4 s. */
+  /** How long an idle connection stays open, unless the server announces a different time; default: 4 s. */
   readonly keepAliveTimeout?: Ms;
   /** The TLS and keep-alive options of the sockets to the servers. */
   readonly socket?: NonNullable<ProxyAgent.Options['requestTls']>;
@@ -41,15 +41,15 @@ export function newDispatcher({
     uri: proxy.href,
     proxyTunnel: true,
     requestTls: { timeout: connectTimeout, ...socket },
-    // undici sends CONNECT requests to the proxy from a pool of their own, without the caller's signal. There, an
+    // undici sends CONNECT requests to the proxy from a separate pool, without the caller's signal. There, an
     // unanswered CONNECT would occupy a connection for 300 s.
     clientFactory: (origin, options) => new Pool(origin, { ...options, headersTimeout: connectTimeout }),
   });
 }
 
 /**
- * A dispatcher that calls `check` when a request has a connection; undici writes the request in the same turn of the event
- * loop. If `check` throws, the request is not sent, and fails with that error.
+ * Returns a dispatcher that calls `check` once a request has a connection; undici writes the request in the same turn
+ * of the event loop. If `check` throws, the request is not sent, and fails with that error.
  */
 export const withCheck = (dispatcher: Dispatcher, check: () => void): Dispatcher =>
   dispatcher.compose((dispatch) => (options, handler) => dispatch(options, new CheckingHandler(handler, check)));

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import * as E from 'fp-ts/lib/Either.js';
 
-/** `undefined` when the text is no absolute URL of http or https. */
+/** Returns `undefined` if the text is not an absolute http or https URL. */
 export const parseHttpUrl = (text: string): URL | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url !== undefined && /^https?:$/.test(url.protocol) ? url : undefined;
@@ -9,16 +9,16 @@ export const parseHttpUrl = (text: string): URL | undefined => {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The proxy for a server; undefined: the server is reached directly. */
+/** Chooses the proxy for a server; undefined: the server is reached directly. */
 export type ProxyChoice = (server: URL) => URL | undefined;
 
 type Exemption = (server: { readonly host: string; readonly port: string }) => boolean;
 
 /**
- * Reads the proxies from environment variables by the rules of golang.org/x/net/http/httpproxy, which client-go and the
- * Go's HTTP client uses too: HTTPS_PROXY for servers with https, HTTP_PROXY for the others, each also in lower case;
- * `localhost`, loopback addresses and the entries of NO_PROXY need no proxy. A Left is the message about a wrong URL, without
- * the URL, which may have a password.
+ * Reads the proxies from environment variables by the rules of golang.org/x/net/http/httpproxy, which client-go and
+ * Go's HTTP client also use: HTTPS_PROXY for servers with https, HTTP_PROXY for the others, each also in lower case;
+ * `localhost`, loopback addresses and the entries of NO_PROXY need no proxy. A Left describes an invalid URL without
+ * quoting it, because it may contain a password.
  */
 export function environmentProxies(env: Environment): E.Either<string, ProxyChoice> {
   const https = proxyIn(env, 'HTTPS_PROXY');
@@ -54,7 +54,7 @@ function firstSet(env: Environment, name: string): { readonly name: string; read
   return undefined;
 }
 
-/** In `proxy:3128` the text before the colon is a host, not a scheme. */
+/** Reports whether a text has a scheme. In `proxy:3128`, the text before the colon is a host, not a scheme. */
 const hasScheme = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(text);
 
 const LOOPBACK = new BlockList();
@@ -70,7 +70,7 @@ function exemptionsOf(noProxy: string): readonly Exemption[] {
 }
 
 /**
- * Reads an entry of NO_PROXY: `*`, an address range, or an address or domain with an optional port. `example.org` names
+ * Reads an entry of NO_PROXY: `*`, an address range, or an address or domain with an optional port. `example.org` means
  * this host and its subdomains, `.example.org` and `*.example.org` only the subdomains.
  */
 function exemptionOf(entry: string): Exemption | undefined {
@@ -91,7 +91,7 @@ function exemptionOf(entry: string): Exemption | undefined {
     (server.host.endsWith(suffix.startsWith('.') ? suffix : `.${suffix}`) || server.host === suffix) && hasPort(server);
 }
 
-/** E.g. of `10.0.0.0/8`. */
+/** Parses an address range such as `10.0.0.0/8`. */
 function rangeOf(entry: string): BlockList | undefined {
   const [, address = '', length = ''] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
   const family = isIP(address);

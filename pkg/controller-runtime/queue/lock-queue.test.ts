@@ -11,8 +11,8 @@ describe('LockQueue', () => {
   });
 
   /**
-   * Asks for the lock on the given names. Returns a function that ends the locked work, or `undefined` if the entry has
-   * to wait for the lock.
+   * Requests the locks on the given names. Returns a function that ends the locked work, or `undefined` if the entry
+   * has to wait for the lock.
    */
   function ask(id: string, ...names: readonly string[]): (() => Promise<void>) | undefined {
     const { promise, resolve } = Promise.withResolvers<void>();

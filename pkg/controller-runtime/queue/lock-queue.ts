@@ -1,11 +1,12 @@
 /**
- * Locks on names. An entry that does not get the lock on all its names occupies no worker: the queue wakes one entry for
- * each name that becomes free, in the order of the first requests. An entry that is not woken asks again on its own.
+ * Locks on names. An entry that cannot lock all its names does not occupy a worker: for each name that becomes free,
+ * the queue wakes one entry, in the order of the first requests. An entry that is not woken must call `tryRun` again by
+ * itself.
  */
 export class LockQueue {
   private readonly wake: (id: string) => void;
   private readonly locked = new Set<string>();
-  /** The names by ID, in the order of the first request. */
+  /** The requested names by entry ID, in the order of the first requests. */
   private readonly waiting = new Map<string, readonly string[]>();
 
   /** `wake` gets the ID of an entry that should call `tryRun` again. */

@@ -26,7 +26,7 @@ const groupOf = ({ namespace, group }: ReadyItem): string => `${namespace} ${gro
 const countBy = (items: readonly ReadyItem[], one: ReadyItem, textOf: (item: ReadyItem) => string): number =>
   items.filter((item) => textOf(item) === textOf(one)).length;
 
-/** Whether the item has a free slot beside the running ones. */
+/** Reports whether the item has a free slot next to the running items. */
 const hasSlot = (item: ReadyItem, running: readonly ReadyItem[]): boolean =>
   running.length < SLOTS.total &&
   countBy(running, item, ({ namespace }) => namespace) < SLOTS.namespace &&
@@ -37,7 +37,7 @@ const hasSlot = (item: ReadyItem, running: readonly ReadyItem[]): boolean =>
       running.filter(({ priority }) => priority === 'low'),
     ));
 
-/** Keys of priority low hold at most a quarter of the slots, rounded up. */
+/** Reports whether a key of priority low has a free slot: such keys use at most a quarter of the slots, rounded up. */
 const hasSlotForLow = (item: ReadyItem, low: readonly ReadyItem[]): boolean =>
   low.length < 2 && countBy(low, item, ({ namespace }) => namespace) < 1;
 

@@ -1,7 +1,7 @@
 import type { Ms } from '../env/clock.ts';
 
 /**
- * The priority of a key. It applies to the next time that the key is handed out.
+ * The priority of a key. It applies the next time the key is handed out.
  *
  * - `urgent` is for a key whose reconcile other keys wait for.
  * - `low` is for resyncs and for the objects of a watch's initial list, so that changed objects go before them, as in
@@ -15,7 +15,7 @@ const PRIORITIES: readonly QueuePriority[] = [...NOT_LOW, 'low'];
 export const isHigher = (one: QueuePriority, other: QueuePriority): boolean =>
   PRIORITIES.indexOf(one) < PRIORITIES.indexOf(other);
 
-/** How many keys may be processed at the same time: of one group, of one namespace, and of all. */
+/** How many keys can be processed at the same time: per group, per namespace, and in total. */
 export interface Slots {
   readonly group: number;
   readonly namespace: number;
@@ -23,46 +23,46 @@ export interface Slots {
 }
 
 /**
- * Keys of priority `low` hold at most this part of a namespace's slots and of all, so that a changed object finds a free
- * slot while many resyncs wait for a remote system.
+ * Keys of priority `low` use at most this fraction of a namespace's slots and of the total, so that a changed object
+ * finds a free slot while many resyncs wait for a remote system.
  */
 const LOW_PART = 1 / 4;
 
-/** Every fourth hand-out of a group takes the key that has waited longest, so that no priority starves another. */
+/** In every fourth hand-out, a group takes the key that has waited longest, so that no priority starves another. */
 const HAND_OUTS_PER_LONGEST_WAIT = 4;
 
 export interface ReadyItem {
   readonly id: string;
   readonly namespace: string;
-  /** The keys of a group wait for the same remote system, so a system that hangs holds only the slots of its group. */
+  /** The keys of a group wait for the same remote system, so a hanging system blocks only the slots of its group. */
   readonly group: string;
   readonly priority: QueuePriority;
-  /** Monotonic. */
+  /** The monotonic time since which the key is ready. */
   readonly readySince: Ms;
 }
 
 interface Running {
   all: number;
-  /** Those of priority `low`. */
+  /** The number of running items with priority `low`. */
   low: number;
 }
 
 interface Group<Item> {
   running: number;
   handOuts: number;
-  /** In the order in which they came. */
+  /** The ready items by priority, oldest first. */
   readonly ready: Readonly<Record<QueuePriority, Map<string, Item>>>;
 }
 
 interface Namespace<Item> {
   readonly running: Running;
-  /** Those with ready or running items. A group that hands out an item moves to the end. */
+  /** The groups with ready or running items. A group that hands out an item moves to the end. */
   readonly groups: Map<string, Group<Item>>;
 }
 
 /**
- * Chooses the next of the keys that are ready: the namespaces that have a free slot take turns, then their groups, and
- * within a group the priorities go in their order, each first in, first out.
+ * Chooses the next ready key: namespaces with a free slot take turns, then their groups. Within a group, keys are
+ * ordered by priority, then first in, first out.
  */
 export class ReadyKeys<Item extends ReadyItem> {
   private readonly slots: Slots;
@@ -89,7 +89,7 @@ export class ReadyKeys<Item extends ReadyItem> {
     this.forgetIfEmpty(item);
   }
 
-  /** Undefined when no item has a free slot. */
+  /** Returns undefined if no item has a free slot. */
   take(): Item | undefined {
     const { slots } = this;
     if (this.running.all >= slots.total) return undefined;

@@ -34,7 +34,7 @@ describe('The workqueue with random operations', () => {
       groupOf: ({ name }) => REGIONS[name] ?? '',
     });
     const inWork = new Set<string>();
-    /** The keys that were added and not handed out yet, each with the time at which it is due. */
+    /** The keys that were added but not handed out yet, each with the time at which it is due. */
     const owed = new Map<string, Ms>();
     const log: string[] = [];
     let passes = 0;

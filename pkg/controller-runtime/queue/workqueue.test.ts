@@ -3,7 +3,7 @@ import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { ObjectKey } from '../client/types.ts';
 import { Workqueue, type WorkqueueMetrics } from './workqueue.ts';
 
-// Many test cases of this file are those of client-go's util/workqueue and of controller-runtime's priority queue.
+// Many test cases of this file come from client-go's util/workqueue and controller-runtime's priority queue.
 
 const key = (name: string): ObjectKey => ({ namespace: 'default', name });
 

@@ -12,7 +12,7 @@ export type WorkqueueMetrics = ReturnType<Metrics['workqueue']>;
 export interface WorkqueueOptions {
   readonly clock: Clock;
   readonly metrics?: WorkqueueMetrics;
-  /** How many keys may be processed at the same time. Undefined: as many as there are calls of `get`. */
+  /** How many keys can be processed at the same time. Undefined: as many as there are calls of `get`. */
   readonly slots?: Slots;
   /**
    * The group of a key within its namespace, for example the remote system that its reconcile calls; read when the key
@@ -78,12 +78,12 @@ export class Workqueue {
     });
   }
 
-  /** The number of keys that wait for a worker. */
+  /** Returns the number of keys that wait for a worker. */
   get length(): number {
     return this.ready.size;
   }
 
-  /** How many keys are processed at the same time at most. */
+  /** Returns how many keys can be processed at the same time. */
   get mostWorkers(): number {
     return this.slots.total;
   }
@@ -101,7 +101,7 @@ export class Workqueue {
     } else if (item.ready !== undefined) this.replace(item, item.ready);
   }
 
-  /** Makes an urgent key that is ready normal, because no other key waits for its reconcile any more. */
+  /** Lowers the priority of a ready key from urgent to normal, because other keys no longer wait for its reconcile. */
   demote(key: ObjectKey): void {
     const item = this.items.get(idOf(key));
     if (item?.ready?.priority !== 'urgent') return;
@@ -109,7 +109,10 @@ export class Workqueue {
     this.replace(item, item.ready);
   }
 
-  /** The default priority is `low` for a key that is being processed with `low`, and `normal` for any other. */
+  /**
+   * Adds the key after `delay`. The default priority is `low` for a key that is being processed with `low`, and
+   * `normal` for any other.
+   */
   addAfter(key: ObjectKey, delay: Ms, priority?: QueuePriority): void {
     if (this.shuttingDown) return;
     const id = idOf(key);
@@ -143,7 +146,10 @@ export class Workqueue {
     this.failures.delete(idOf(key));
   }
 
-  /** The next key, for which the worker must call `done`; `undefined` after `shutDown` when no key can be handed out. */
+  /**
+   * Returns the next key, for which the worker must call `done`; `undefined` after `shutDown` when no key can be handed
+   * out.
+   */
   get(): Promise<ObjectKey | undefined> {
     const next = this.takeNext();
     if (next !== undefined) return Promise.resolve(next);
@@ -196,7 +202,8 @@ export class Workqueue {
     this.metrics?.recordAdd();
     if (this.processing.has(id)) return;
     this.enterReady(item);
-    // One event may add a key twice, with two priorities. An idle worker takes the key after both.
+    // A single event can add a key twice with different priorities. Dispatching in a microtask lets an idle worker take
+    // the key only after both additions.
     queueMicrotask(() => this.dispatch());
   }
 
@@ -208,7 +215,7 @@ export class Workqueue {
     this.ready.add(ready);
   }
 
-  /** Moves a ready key to its new place if its group or priority has changed; otherwise the key keeps its place. */
+  /** Moves a ready key if its group or priority has changed; otherwise the key keeps its place in the order. */
   private replace(item: Item, before: ReadyKey): void {
     if (this.groupOf(item.key) === before.group && item.priority === before.priority) return;
     this.ready.delete(before);
@@ -240,5 +247,5 @@ function raisePriority(item: Item, priority: QueuePriority): void {
   item.priority = isHigher(priority, current) ? priority : current;
 }
 
-/** Unique, because namespaces and names contain no slash. */
+/** Returns a unique ID: namespaces and names do not contain slashes. */
 const idOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;

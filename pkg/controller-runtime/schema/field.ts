@@ -6,13 +6,13 @@ import type { Json, OpenApi, Rule } from './openapi.ts';
 /**
  * The declaration of a value: an io-ts decoder, an OpenAPI schema and, through {@link TypeOf}, a TypeScript type.
  *
- * The decoder checks types and keeps unknown fields. Parts that it does not convert are those of its input, not copies:
- * with 5,000 objects in the caches, copies would take megabytes. Bounds, patterns, defaults and rules are in the OpenAPI
- * schema only, so the decoder reads objects that were stored under a CRD with others.
+ * The decoder checks types and keeps unknown fields. Its result shares the parts of the input that it does not convert:
+ * with 5,000 objects in the caches, copies would take megabytes. Bounds, patterns, defaults and rules are in the
+ * OpenAPI schema only, so the decoder accepts objects that were stored under a CRD with different ones.
  */
 export interface Field<out A> extends t.Decoder<unknown, A> {
   readonly openapi: OpenApi;
-  /** Says what a user can do if the field with this path is missing, for example `set spec.roleARN to a string`. */
+  /** Returns what a user can do if the field with this path is missing, for example `set spec.roleARN to a string`. */
   readonly remedy: (path: string) => string;
 }
 
@@ -41,7 +41,7 @@ interface Docs {
   readonly nullable?: true;
   readonly default?: Json;
   readonly rules?: readonly Rule[];
-  /** What a user sets the field to if it is missing, for example `the ARN of an IAM role`. */
+  /** What a user must set the field to if it is missing, for example `the ARN of an IAM role`. */
   readonly wanted?: string;
 }
 
@@ -106,22 +106,22 @@ export const branded = <A extends Brand<string, string>>(): Branded<A> => ({
   of: (computed) => computed as A,
 });
 
-/** A string with a nominal type. `decoder` is a codec from `api/names.ts`, such as RoleName. */
+/** Declares a string with a nominal type. `decoder` is a codec from `api/names.ts`, such as RoleName. */
 export const text = <A extends string>(decoder: t.Decoder<unknown, A>, docs: StringDocs = {}): Field<A> =>
   field(decoder, schema({ type: 'string' }, docs), setTo(docs.wanted ?? 'a string'));
 
 export const boolean = (docs: Docs = {}): Field<boolean> =>
   primitive('boolean', isBoolean, schema({ type: 'boolean' }, docs), 'true or false');
 
-/** A finite number: the decoder refuses NaN and infinities. */
+/** Declares a finite number: the decoder refuses NaN and infinities. */
 export const number = (): Field<number> => primitive('number', isNumber, { type: 'number' });
 
-/** A whole number between -(2^53 - 1) and 2^53 - 1, the range that JavaScript represents exactly. */
+/** Declares a whole number between -(2^53 - 1) and 2^53 - 1, the range that JavaScript represents exactly. */
 export const integer = (
   docs: Docs & { readonly format: 'int32' | 'int64'; readonly minimum?: number },
 ): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs), 'an integer');
 
-/** A string from a closed list of words. The decoder refuses other words. */
+/** Declares a string from a closed list of words. The decoder refuses other words. */
 export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
   const is = (u: unknown): u is W => words.some((word) => word === u);
   return primitive(
@@ -142,10 +142,10 @@ export const nullable = <A>(inner: Field<A>): Field<A | null> =>
     inner.remedy,
   );
 
-/** A property that can be absent. `null` does not count as absent; {@link nullable} allows `null`. */
+/** Declares a property that can be absent. `null` does not count as absent; {@link nullable} allows `null`. */
 export const optional = <A>(inner: Field<A>): Optional<A> => ({ optional: inner, emptyIsAbsent: false });
 
-/** Optional text in which `''` means absent: the decoder leaves the empty property out of its result. */
+/** Declares optional text in which `''` means absent: the decoder omits the empty property from its result. */
 export const optionalText = <A extends string>(inner: Field<A>): Optional<A> => ({
   optional: inner,
   emptyIsAbsent: true,
@@ -202,9 +202,9 @@ export const map = <A>(
   );
 
 /**
- * The decoder requires each property that is not optional; the OpenAPI schema only those in `docs.required`. Prefer a
- * CEL rule to `docs.required`: without a required property the API server runs no CEL rule, and so reports fewer
- * mistakes.
+ * Declares an object. The decoder requires each property that is not optional; the OpenAPI schema requires only those
+ * in `docs.required`. Prefer a CEL rule to `docs.required`: without a required property the API server runs no CEL
+ * rule, and so reports fewer mistakes.
  */
 export const object = <const P extends Properties>(
   properties: P,
@@ -268,7 +268,7 @@ export const anything = (): Field<UnknownRecord> =>
 /** Decodes with `raw`, then converts. The OpenAPI schema is that of `raw`. */
 export const view = <A, B>(raw: Field<A>, to: (a: A) => B): Field<B> => refine(raw, (a) => right(to(a)));
 
-/** Decodes with `raw`, then converts, or refuses with a text (as Left) that says which value is expected. */
+/** Decodes with `raw`, then converts. A Left refuses the value and says which value is expected. */
 export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Field<B> =>
   field(
     {
@@ -284,7 +284,7 @@ export const refine = <A, B>(raw: Field<A>, to: (a: A) => Either<string, B>): Fi
     raw.remedy,
   );
 
-/** A list, which `items` decodes, or a value that `other` decodes. The OpenAPI schema allows any value. */
+/** Declares a list, which `items` decodes, or a value that `other` decodes. The OpenAPI schema allows any value. */
 export const listOr = <A, B>(items: Field<readonly A[]>, other: Field<B>): Field<readonly A[] | B> =>
   field<readonly A[] | B>(
     {

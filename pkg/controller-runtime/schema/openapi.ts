@@ -4,12 +4,12 @@ export interface Rule {
   readonly message: string;
   readonly messageExpression?: string;
   /**
-   * The field that the API server names in the error, such as `.spec.roleName`, relative to the node with the rule. It
-   * cannot contain a list index.
+   * The field that the API server reports in the error, such as `.spec.roleName`, relative to the node with the rule.
+   * It cannot contain a list index.
    */
   readonly fieldPath?: string;
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
-  /** Makes `oldSelf` a CEL optional, and the rule apply also when an object is created. */
+  /** Makes `oldSelf` a CEL optional, and also applies the rule when an object is created. */
   readonly optionalOldSelf?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { mapLeft, type Either } from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 import { cut } from '../text/cut.ts';
 
-/** One mistake in a decoded input. `path` is the path of the wrong field, or `''` if the input as a whole is wrong. */
+/** A mistake in a decoded input. `path` is the path of the wrong field, or `''` if the input as a whole is wrong. */
 export interface DecodeProblem {
   readonly path: string;
   readonly expected: string;
@@ -11,13 +11,13 @@ export interface DecodeProblem {
   readonly remedy?: string;
 }
 
-/** For example `spec.selectors[3].namespace: expected string, got 7`. */
+/** Returns a message such as `spec.selectors[3].namespace: expected string, got 7`. */
 export const describeProblem = ({ path, expected, got, remedy }: DecodeProblem): string =>
   remedy === undefined
     ? `${path === '' ? '' : `${path}: `}expected ${expected}, got ${got}`
     : `${path} is missing: ${remedy}`;
 
-/** How many mistakes one error message lists. After their correction, the user sees the others. */
+/** How many mistakes one error message lists. After correcting them, the user sees the others. */
 const SHOWN_PROBLEMS = 10;
 
 export const describeProblems = (problems: readonly DecodeProblem[]): string =>
@@ -42,7 +42,7 @@ export function toProblem({ value, context, message }: t.ValidationError): Decod
 const hasRemedy = (decoder: object): decoder is { readonly remedy: (path: string) => string } =>
   'remedy' in decoder && typeof decoder.remedy === 'function';
 
-/** The first entry of the context is the whole input. */
+/** Returns the path without the first entry of the context, which is the whole input. */
 const pathOf = (context: t.Context): string =>
   context
     .map(({ key }, index) => {
@@ -56,7 +56,7 @@ const pathOf = (context: t.Context): string =>
     .join('')
     .replace(/^\./, '');
 
-/** In UTF-16 code units. A user recognises a longer value by its beginning, and the message fits into a condition. */
+/** In UTF-16 code units. Users recognize a longer value by its beginning, and the message fits into a condition. */
 const SHOWN_CHARACTERS = 61;
 /** In UTF-16 code units. Only paths with a map key get so long, because users choose map keys. */
 const SHOWN_PATH = 201;

@@ -3,7 +3,7 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
   private readonly chunks: Uint8Array[] = [];
   private ending: { readonly error?: unknown } | undefined;
   private wake: (() => void) | undefined;
-  /** Called once, also when the reader stops reading. */
+  /** Called once, when the stream ends or the reader stops reading. */
   private readonly onClosed: () => void;
 
   constructor(signal: AbortSignal, onClosed: () => void) {
@@ -18,12 +18,12 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     this.wake?.();
   }
 
-  /** The reader still gets the chunks that were written earlier. */
+  /** Ends the stream. The reader still gets the chunks that were written earlier. */
   end(): void {
     this.finish({});
   }
 
-  /** Like a reset connection: chunks that are not read yet are lost. */
+  /** Breaks the stream like a reset connection: unread chunks are lost. */
   break(error: unknown): void {
     this.chunks.length = 0;
     this.finish({ error });

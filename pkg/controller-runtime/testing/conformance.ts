@@ -23,7 +23,7 @@ const UNUSED_UID = '11111111-1111-4111-8111-111111111111';
 const FINALIZER = 'example.org/hold';
 
 /**
- * Specifies the behaviour of the API server that the controllers rely on. The same tests run against FakeApiServer and
+ * Specifies the API server's behavior that the controllers rely on. The same tests run against FakeApiServer and
  * against a real API server, which shows that the fake behaves like the real one.
  */
 export function describeApiServer(getSubject: () => Subject): void {

@@ -89,7 +89,7 @@ export class Candidate {
     return this;
   }
 
-  /** As the manager stops: holds the lease until the work has ended, then releases it. */
+  /** Stops as the manager does: holds the lease until the work has ended, then releases it. */
   async stop(): Promise<void> {
     this.stopping.abort(new Error('stop'));
     await this.ended;
@@ -140,7 +140,7 @@ export class ElectionEnvironment {
     return candidate;
   }
 
-  /** Stops all candidates, and checks that they leave neither timers nor watches. */
+  /** Stops all candidates, and checks that they leave no timers or watches behind. */
   async end(): Promise<void> {
     for (const candidate of this.candidates) candidate.intercept = () => undefined;
     await Promise.all([...this.candidates.map((candidate) => candidate.stop()), this.clock.advance(60_000)]);
@@ -155,7 +155,7 @@ export class ElectionEnvironment {
     return leaseSpecOf(this.lease());
   }
 
-  /** As a client outside the election would. */
+  /** Writes the Lease as a client outside the election would. */
   write(spec: LeaseSpec): void {
     const kind = this.server.kind('leases');
     if (this.server.storage.get(kind, LEASE) === undefined)
@@ -164,7 +164,7 @@ export class ElectionEnvironment {
   }
 }
 
-/** Makes an environment for each test of the surrounding `describe`, and ends it after the test. */
+/** Creates an environment for each test of the surrounding `describe`, and ends it after the test. */
 export function newEnvironmentForEachTest(use: (environment: ElectionEnvironment) => void): void {
   let environment: ElectionEnvironment;
   beforeEach(() => use((environment = new ElectionEnvironment())));
@@ -182,6 +182,6 @@ export const heldLease = (holderIdentity: string, more: LeaseSpec = {}): LeaseSp
 
 export const releasedLease = (): LeaseSpec => heldLease('');
 
-/** Faults of the API server, which a test assigns to `intercept` of a candidate. */
+/** API server faults, which a test assigns to a candidate's `intercept`. */
 export const unavailable = (): ReturnType<Intercept> => text(503, 'unavailable');
 export const hang = (): Promise<never> => new Promise(() => {});

@@ -21,36 +21,36 @@ export type { FakeKind } from './fake-storage.ts';
 export interface FakeApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** In addition to Namespace, Secret, Event and Lease. */
+  /** The served kinds in addition to Namespace, Secret, Event and Lease. */
   readonly kinds?: readonly FakeKind[];
 }
 
-/** Another response, or an error that the request throws. `undefined`: the fake API server responds itself. */
+/** Replaces the response to a request, or throws an error. `undefined`: the fake API server responds itself. */
 export type Intercept = (
   request: TransportRequest,
 ) => undefined | TransportResponse | Error | Promise<undefined | TransportResponse | Error>;
 
 export interface LoggedRequest {
   readonly method: string;
-  /** With the query. */
+  /** The path with its query. */
   readonly path: string;
-  /** Monotonic. */
+  /** The monotonic time of the request. */
   readonly at: Ms;
 }
 
 /**
- * An API server in the process of the test, with the semantics that controllers rely on (conformance.ts). It has no
- * authentication, authorisation, server-side apply, strategic merge patch, schema validation (see
- * {@link FakeKind.refuse}) or garbage collection.
+ * An API server inside the test process, with the semantics that controllers rely on (conformance.ts). It has no
+ * authentication, authorization, server-side apply, strategic merge patch, schema validation (see {@link
+ * FakeKind.refuse}) or garbage collection.
  */
 export class FakeApiServer implements Transport {
   readonly host = 'kubernetes.test';
   readonly storage: FakeStorage;
-  /** Oldest first. */
+  /** All requests so far, oldest first. */
   readonly requests: LoggedRequest[] = [];
-  /** Before a request is processed. */
+  /** The delay before a request is processed. */
   latency: Ms = 0;
-  /** Between a write and its watch event. */
+  /** The delay between a write and its watch event. */
   watchLag: Ms = 0;
   intercept: Intercept = () => undefined;
   /** Sends an event to the watches. */
@@ -72,14 +72,14 @@ export class FakeApiServer implements Transport {
     this.storage.listen((event) => this.notify(event));
   }
 
-  /** For the methods of {@link storage}, with which tests write objects as another client would. */
+  /** Returns a kind for the methods of {@link storage}, with which tests write objects as another client would. */
   kind(plural: string): FakeKind {
     const found = this.kinds.find((kind) => kind.plural === plural);
     if (found === undefined) throw new RangeError(`the fake API server has no ${plural}`);
     return found;
   }
 
-  /** Serves a new kind, or a kind under other versions than before. Its objects and open watches stay. */
+  /** Serves a new kind, or a kind under different versions. Its objects and open watches stay. */
   serve(kind: FakeKind): void {
     this.kinds = [...this.kinds.filter((one) => one.plural !== kind.plural || one.group !== kind.group), kind];
   }
@@ -217,7 +217,7 @@ export class FakeApiServer implements Transport {
 }
 
 function bodyOf({ body = '' }: TransportRequest): FakeJson {
-  // Like the JSON decoder of Go, the server stores U+FFFD instead of half a surrogate pair.
+  // Like Go's JSON decoder, the server stores U+FFFD instead of half a surrogate pair.
   const value: unknown = JSON.parse(body, (_key, inner: unknown) =>
     typeof inner === 'string' ? inner.toWellFormed() : inner,
   );

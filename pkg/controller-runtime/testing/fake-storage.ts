@@ -19,13 +19,13 @@ export interface FakeKind {
   readonly status?: boolean;
   /** Sets the defaults of the kind's schema at every write. */
   readonly prepare?: (object: FakeJson) => FakeJson;
-  /** Why the kind's schema refuses a written object (422 `Invalid`). */
+  /** Returns why the kind's schema refuses a written object (422 `Invalid`). */
   readonly refuse?: (object: FakeJson, previous: KubeObject | undefined) => string | undefined;
 }
 
 export type FakeJson = Readonly<Record<string, unknown>>;
 
-/** With the fields of the Status in the response. */
+/** An error with the fields of the Status in the response. */
 export class FakeStorageError extends Error {
   readonly code: number;
   readonly reason: string;
@@ -54,14 +54,14 @@ export const recordAt = (value: FakeJson, field: string): FakeJson => {
 /** Just below a power of ten, so that a test fails when code compares resourceVersions as text. */
 const FIRST_VERSION = 95;
 
-/** Only the API server writes these. */
+/** Fields that only the API server writes. */
 const SERVER_FIELDS = ['uid', 'creationTimestamp', 'generation', 'deletionTimestamp', 'deletionGracePeriodSeconds'];
 
-/** Like etcd and the generic registry of kube-apiserver. Stored objects are never changed in place. */
+/** Stores objects like etcd and kube-apiserver's generic registry. Stored objects are never changed in place. */
 export class FakeStorage {
   private readonly clock: Clock;
   private readonly random: Random;
-  /** By kind, without version, then by key. */
+  /** The objects by kind, without version, then by key. */
   private readonly objects = new Map<string, Map<string, KubeObject>>();
   private readonly history: StoredEvent[] = [];
   private readonly listeners = new Set<(event: StoredEvent) => void>();
@@ -81,7 +81,7 @@ export class FakeStorage {
     return this.objects.get(idOf(kind))?.get(keyText(key));
   }
 
-  /** Sorted by the text `<namespace>/<name>`. */
+  /** Returns the objects, sorted by the text `<namespace>/<name>`. */
   list(kind: FakeKind, namespace = ''): readonly KubeObject[] {
     return [...(this.objects.get(idOf(kind)) ?? new Map<string, KubeObject>())]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -132,7 +132,7 @@ export class FakeStorage {
     return this.commit(kind, 'ADDED', object, undefined);
   }
 
-  /** A PUT. */
+  /** Replaces an object, as a PUT does. */
   replace(kind: FakeKind, key: ObjectKey, body: FakeJson, subresource?: 'status'): KubeObject {
     return this.write(kind, this.require(kind, key), body, subresource);
   }
@@ -188,7 +188,7 @@ export class FakeStorage {
     return this.commit(kind, 'MODIFIED', object, known);
   }
 
-  /** A write of the main resource keeps the status, one of the status subresource keeps everything else. */
+  /** Keeps the status in a write of the main resource, and everything else in a write of the status subresource. */
   private combine(kind: FakeKind, known: KubeObject, body: FakeJson, subresource: 'status' | undefined): FakeJson {
     if (subresource === 'status') return withField(known, 'status', body['status']);
     const keep = Object.fromEntries(SERVER_FIELDS.map((field) => [field, Reflect.get(known.metadata, field)]));
@@ -246,7 +246,7 @@ export class FakeStorage {
   }
 }
 
-/** E.g. `widgets.example.org`. */
+/** Returns an ID such as `widgets.example.org`. */
 export const idOf = (kind: FakeKind): string => (kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`);
 
 const conflict = (kind: FakeKind, { name }: ObjectKey, why: string): FakeStorageError =>
@@ -280,7 +280,7 @@ function withField(value: FakeJson, field: string, content: unknown): FakeJson {
 const without = (value: FakeJson, fields: readonly string[]): FakeJson =>
   Object.fromEntries(Object.entries(value).filter(([field]) => !fields.includes(field)));
 
-/** The API server does not store empty lists and maps of metadata. */
+/** Removes empty lists and maps from metadata, which the API server does not store. */
 const tidy = (metadata: FakeJson): FakeJson =>
   Object.fromEntries(
     Object.entries(metadata).filter(([, value]) => {

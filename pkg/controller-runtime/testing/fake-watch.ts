@@ -9,7 +9,7 @@ const BOOKMARK_PERIOD: Ms = 60_000;
 /** The duration of a watch without timeoutSeconds: the default of kube-apiserver's flag --min-request-timeout. */
 const DEFAULT_WATCH_SECONDS = 1800;
 
-/** What a request path names. */
+/** The target of a request path. */
 export interface Target {
   readonly kind: FakeKind;
   readonly version: string;
@@ -130,7 +130,7 @@ export class FakeWatch {
   }
 }
 
-/** The event type of a change for a watch; `undefined` when the watch does not get the change. */
+/** Returns the event type of a change for a watch; `undefined` if the watch does not get the change. */
 function typeFor(event: StoredEvent, namespace: string, parameters: URLSearchParams): StoredEvent['type'] | undefined {
   const isSeen = (object: KubeObject | undefined): boolean =>
     object !== undefined &&
@@ -162,8 +162,8 @@ export const newStatus = (code: number, reason: string, message: string): FakeJs
 });
 
 /**
- * Whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and the `fieldSelector`
- * (only metadata.name, metadata.namespace and involvedObject.uid) of a request.
+ * Reports whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and the
+ * `fieldSelector` (only metadata.name, metadata.namespace and involvedObject.uid) of a request.
  */
 export function matchesSelector(parameters: URLSearchParams, object: KubeObject): boolean {
   const { metadata } = object;

@@ -41,7 +41,7 @@ export function newFakeApiEnvironment(seed = 1): FakeApiEnvironment {
   return { clock, random, server, client, signal: new AbortController().signal, make };
 }
 
-/** A Widget as an API server would return it. */
+/** Returns a Widget as an API server would. */
 export function widget(
   name: string,
   resourceVersion: string,

@@ -7,7 +7,7 @@ export interface LoggedLine {
   readonly error?: unknown;
 }
 
-/** Stores its lines. A logger that was made by `with` stores its lines in the same list. */
+/** Stores its lines. A logger returned by `with` stores its lines in the same list. */
 export class MemoryLogger implements Logger {
   readonly lines: LoggedLine[];
   private readonly context: LogKeys;

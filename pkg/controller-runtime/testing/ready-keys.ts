@@ -2,7 +2,7 @@ import type { ReadyItem } from '../queue/ready-keys.ts';
 
 export type ReadyFields = Partial<Omit<ReadyItem, 'id'>>;
 
-/** A ready key with priority `normal`, by default of one namespace and group. */
+/** Returns a ready key with priority `normal`, by default always in the same namespace and group. */
 export const readyKey = (id: string, fields: ReadyFields = {}): ReadyItem => ({
   id,
   namespace: 'team',

@@ -25,10 +25,10 @@ const textOf = (change: Change): string => {
   }
 };
 
-/** Of the reflectors that a test has started. */
+/** Functions that stop the reflectors of a test. */
 const stops: (() => Promise<void>)[] = [];
 
-/** Stops the reflectors of a test and checks that they leave nothing. */
+/** Stops a test's reflectors and checks that they leave nothing behind. */
 export const stopReflectors = (): Promise<unknown> => Promise.all(stops.splice(0).map((stop) => stop()));
 
 export function startReflector(environment: FakeApiEnvironment): RunningReflector {
@@ -52,7 +52,7 @@ export function startReflector(environment: FakeApiEnvironment): RunningReflecto
   return { ...environment, store, reflector, logger, changes };
 }
 
-/** With the first complete list, and no recorded changes. */
+/** Starts a reflector and waits for the first complete list, whose changes are not recorded. */
 export async function startSyncedReflector(environment: FakeApiEnvironment): Promise<RunningReflector> {
   const running = startReflector(environment);
   await running.clock.runUntil(() => running.store.synced, { limitMs: 1_000 });
@@ -61,7 +61,7 @@ export async function startSyncedReflector(environment: FakeApiEnvironment): Pro
   return running;
 }
 
-/** The number of list pages that were requested, without those of the state `comparing`, whose limit is 1. */
+/** Returns the number of requested list pages with the limit of a full list. */
 export const listsOf = ({ server }: FakeApiEnvironment): number =>
   server.requests.filter(({ path }) => path.includes('/widgets?') && path.includes('limit=500')).length;
 

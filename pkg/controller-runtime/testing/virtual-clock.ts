@@ -5,7 +5,10 @@ interface Pending {
   readonly fire: () => void;
 }
 
-/** Turns of the event loop between two timers, enough for two chained `setImmediate`. Each costs the tests seconds. */
+/**
+ * How many turns of the event loop run between two timers: enough for two chained `setImmediate`. Each turn adds
+ * seconds to the tests.
+ */
 const TURNS = 2;
 
 /** The monotonic clock starts at 0, so code that mixes up the two clocks fails. */
@@ -51,7 +54,7 @@ export class VirtualClock implements Clock {
     this.wall += by;
   }
 
-  /** In how many ms each armed timer fires, the shortest time first. */
+  /** Returns in how many ms each armed timer fires, the shortest time first. */
   pendingTimers(): readonly Ms[] {
     return this.timers.map(({ due }) => due - this.elapsed);
   }

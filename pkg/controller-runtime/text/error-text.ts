@@ -24,8 +24,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * Joins the messages of an error and its causes: `patching status: PATCH …: connect ECONNREFUSED`. Leaves out one that
- * the text so far contains. Masks credentials. The result has at most {@link MAX_FACT} UTF-16 code units.
+ * Joins the messages of an error and its causes: `patching status: PATCH …: connect ECONNREFUSED`. Omits a message that
+ * the text already contains. Masks credentials. The result has at most {@link MAX_FACT} UTF-16 code units.
  */
 export function errorMessage(error: unknown): string {
   return chainOf(error)
@@ -33,11 +33,11 @@ export function errorMessage(error: unknown): string {
     .reduce((text, next) => (text === '' ? next : text.includes(next) ? text : cut(`${text}: ${next}`, MAX_FACT)), '');
 }
 
-/** Returns the code of an error of Node.js, e.g. `ENOENT`; the text of any other error. */
+/** Returns the code of a Node.js error, e.g. `ENOENT`, or the text of any other error. */
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : errorMessage(error);
 
-/** Masks credentials. `undefined` when neither the error nor a cause has a stack. */
+/** Returns the stacks of an error and its causes, with masked credentials; `undefined` if none has a stack. */
 export function errorStack(error: unknown): string | undefined {
   const stacks = chainOf(error).flatMap((link) =>
     link instanceof Error && link.stack !== undefined ? [redactCredentials(link.stack)] : [],
@@ -45,7 +45,10 @@ export function errorStack(error: unknown): string | undefined {
   return stacks.length === 0 ? undefined : stacks.join('\nCaused by: ');
 }
 
-/** Never throws: a value without a JSON form (a circular reference, a function, a throwing getter) becomes a string. */
+/**
+ * Converts a value to JSON. Never throws: a value without a JSON form (a circular reference, a function, a throwing
+ * getter) becomes a string.
+ */
 export function toJson(value: unknown): string {
   const above: unknown[] = [];
   const replace = function (this: unknown, _key: string, inner: unknown): unknown {

@@ -18,7 +18,7 @@ export const hasHidden = (text: string): boolean => text.search(HIDDEN) !== -1;
 export const escapeHidden = (text: string): string =>
   text.replace(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Also joins the lines, so that a line of the text cannot imitate another message. */
+/** Escapes hidden characters and joins the lines, so that a line of the text cannot imitate another message. */
 export function toPrintableLine(text: string): string {
   const lines = cut(text, MAX_MESSAGE)
     .split('\n')

@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { type Tagged, policyAddition, tagAddition, tagsToCreate, tagDrift, isAdded, recordTags } from './tag-drift.ts';
 import { type KeyFold, type Tags, ADDED_TAG, foldCase, keepCase } from './tag-keys.ts';
 
-/** The wanted tags, all of which the user asks for. */
+/** Returns wanted tags, all of which come from the user. */
 const wanted = (tags: Tags, fold: KeyFold = keepCase) => ({
   tags,
   additions: Object.keys(tags).map((key) => tagAddition(key, fold)),
 });
-/** The tags in AWS, where the record names those of `added`. */
+/** Returns the tags in AWS, whose record contains those in `added`. */
 const found = (tags: Tags, added: Tags, fold: KeyFold = keepCase): Tagged => ({
   tags: { ...tags, ...tagsToCreate(wanted(added, fold)) },
 });
@@ -81,7 +81,7 @@ const many = (count: number): Tags => Object.fromEntries(Array.from({ length: co
 const recordKeys = (tags: Tags) => Object.keys(tags).filter((key) => key.startsWith(ADDED_TAG));
 
 describe('The record of additions in tags', () => {
-  // A changed digest would disown all additions of earlier versions.
+  // If a digest changed, the controller would no longer recognize the additions of earlier versions.
   it('has these digests', () => {
     const additions = [tagAddition('team', keepCase), policyAddition('arn:aws:iam::aws:policy/ReadOnlyAccess')];
     expect(tagsToCreate({ tags: { team: 'a' }, additions })).to.deep.equal({

@@ -3,21 +3,24 @@ import { type KeyFold, type Tags, hasNoTags, sortedEntries, ADDED_TAG } from './
 import { createHash } from 'node:crypto';
 
 export interface TagDrift {
-  /** The tags to set: the AWS resource does not have these tags yet, or has them with other values. */
+  /** The tags to set: they are missing from the AWS resource, or have different values there. */
   readonly set: Tags;
-  /** With upper and lower case as in AWS. */
+  /** The keys of the tags to remove, with upper and lower case as in AWS. */
   readonly remove: readonly string[];
 }
 
-/** A Fargate profile or IAM role in AWS. `additions` are its policies and its boundary, in the words of the record. */
+/**
+ * A Fargate profile or IAM role in AWS. `additions` are its policies and its boundary, in the form in which they are
+ * recorded.
+ */
 export interface Tagged {
   readonly tags: Tags;
   readonly additions?: readonly string[];
 }
 
 /**
- * Also sets the tags that record the additions. Removes only the keys that the record proves to be set by this
- * controller; the tags of users and of AWS stay.
+ * Returns the tags to set, including those that record the additions, and the keys to remove. Removes only keys that
+ * the record proves to be set by this controller; tags of users and of AWS stay.
  */
 export function tagDrift(wanted: WantedTags, { tags: found, additions = [] }: Tagged, fold: KeyFold): TagDrift {
   const wantedKeys = new Set([...Object.keys(wanted.tags).map(fold), ...(wanted.keysOfOthers ?? [])]);
@@ -26,8 +29,8 @@ export function tagDrift(wanted: WantedTags, { tags: found, additions = [] }: Ta
   const surplus = Object.keys(found).filter(isSurplus);
   const recordWith = (keys: readonly string[]): Tags =>
     recordTags(wanted, found, [...additions, ...keys.map((key) => tagAddition(key, fold))]);
-  // The record loses an entry after the tag itself, so that a crash in between leaves no tag without a record; but the
-  // whole record can go together with the last tag.
+  // An entry is removed from the record only after the tag itself, so that a crash in between does not leave a tag
+  // without a record. But the whole record can be removed together with the last tag.
   const record = recordWith(Object.keys(found));
   const isRecordOver = hasNoTags(recordWith(Object.keys(found).filter((key) => !isSurplus(key))));
   const surplusRecord = Object.keys(found).filter((key) => isRecordKey(key) && (isRecordOver || !(key in record)));
@@ -39,7 +42,7 @@ export function tagDrift(wanted: WantedTags, { tags: found, additions = [] }: Ta
   };
 }
 
-/** The tags that an AWS resource has once the drift is corrected. */
+/** Returns the tags of an AWS resource after the drift is corrected. */
 export function tagsAfter({ set, remove }: TagDrift, found: Tags, fold: KeyFold): Tags {
   const replaced = new Set([...Object.keys(set).map(fold), ...remove.map(fold)]);
   return Object.fromEntries([
@@ -48,22 +51,22 @@ export function tagsAfter({ set, remove }: TagDrift, found: Tags, fold: KeyFold)
   ]);
 }
 
-// While an object exists, the controller removes only what it has put on a Fargate profile or role itself. Status
-// proves nothing about that, because a client may write into it what others have put there. So the profile or role
-// records, in its tags, the digests of these additions.
+// While an object exists, the controller removes only what it has itself added to a Fargate profile or role. The status
+// cannot prove that, because a client may add other users' changes to it. So the tags of the profile or role record
+// digests of the controller's additions.
 
 /**
- * In characters of base64url, 72 bits: a user chooses the recorded texts, and must not be able to find a text with the
- * digest of another one.
+ * In characters of base64url, 72 bits in total: users choose the recorded texts, and must not be able to find a text
+ * with the digest of a different one.
  */
 const DIGEST_CHARACTERS = 12;
 const DIGESTS_PER_TAG = Math.floor(MAX_VALUE_CHARACTERS / DIGEST_CHARACTERS);
 
-/** The tags that a Fargate profile or IAM role must have, and its additions: what the controller may later remove. */
+/** The tags that a Fargate profile or IAM role must have, and its additions, which the controller may later remove. */
 export interface WantedTags {
   readonly tags: Tags;
   readonly additions: readonly string[];
-  /** Keys, folded, of tags that other objects want on the same role, so they stay. */
+  /** The folded keys of tags that other objects want on the same role. These tags stay. */
   readonly keysOfOthers?: readonly string[];
 }
 
@@ -78,8 +81,8 @@ export const isAdded = (tags: Tags, addition: string): boolean => recordedDigest
 export const tagsToCreate = (wanted: WantedTags): Tags => ({ ...wanted.tags, ...recordTags(wanted, {}, []) });
 
 /**
- * The tags that record the wanted additions, and the present ones that `found` records. AWS allows 50 tags; additions
- * without room are not recorded, so the controller does not remove them.
+ * Returns the tags that record the wanted additions, and those `present` additions that `found` already records. AWS
+ * allows 50 tags; additions without room are not recorded, so the controller does not remove them.
  */
 export function recordTags({ tags, additions }: WantedTags, found: Tags, present: readonly string[]): Tags {
   const recorded = recordedDigests(found);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ClusterName } from '../../../api/names.ts';
 import { MAX_VALUE_CHARACTERS, isLongerThan } from './tag-limits.ts';
 
-/** On Fargate profiles: the AWSFargateProfile, `<namespace>/<name>`. */
+/** On Fargate profiles: the AWSFargateProfile as `<namespace>/<name>`. */
 export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 /**
  * On IAM roles: the ARN of the EKS cluster. IAM is global, so clusters of one name in two regions must not share a
@@ -10,16 +10,16 @@ export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
  */
 export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';
 /**
- * On IAM roles: the namespace of the AWSFargateProfiles that use the role. Keeps the roles of two namespaces apart
- * whose control planes name the same EKS cluster.
+ * On IAM roles: the namespace of the AWSFargateProfiles that use the role. Distinguishes the roles of two namespaces
+ * whose control planes use the same EKS cluster.
  */
 export const NAMESPACE_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 /**
- * On Fargate profiles and roles: what this controller has added and may later remove. What is too long for one tag is
- * in tags with the suffixes `-2`, `-3` and so on.
+ * On Fargate profiles and roles: what this controller has added and may later remove. Values that are too long for one
+ * tag continue in tags with the suffixes `-2`, `-3` and so on.
  */
 export const ADDED_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/added';
-/** CAPA sets this prefix with the name of the Cluster on profiles and roles. */
+/** CAPA tags profiles and roles with this prefix and the name of the Cluster. */
 export const CLUSTER_TAG_PREFIX = 'kubernetes.io/cluster/';
 export const OWNED = 'owned';
 
@@ -28,8 +28,8 @@ export function clusterTag(cluster: ClusterName): string {
 }
 
 /**
- * `<namespace>/<name>`, or `<namespace>/sha256-<the first 40 hexadecimal digits of its hash>` if that is longer than a
- * tag value.
+ * Returns `<namespace>/<name>`, or `<namespace>/sha256-<the first 40 hexadecimal digits of its hash>` if the former is
+ * too long for a tag value.
  */
 export function ownerTagValue(object: { readonly namespace: string; readonly name: string }): string {
   const plain = `${object.namespace}/${object.name}`;
@@ -40,7 +40,7 @@ export function ownerTagValue(object: { readonly namespace: string; readonly nam
   return `${object.namespace}/sha256-${digest}`;
 }
 
-/** The tags of a resource in AWS: values by key. */
+/** The tags of an AWS resource: values by key. */
 export type Tags = Readonly<Record<string, string>>;
 
 /** Normalizes a tag key, so that keys can be compared as EKS or IAM compares them. */

@@ -15,7 +15,7 @@ export interface SourcedTag {
   readonly source: string;
 }
 
-/** One clause of an error message for each limit that the tag exceeds. */
+/** Returns a clause of an error message for each limit that the tag exceeds. */
 export function validateTag({ key, value, source }: SourcedTag): readonly string[] {
   const isValid =
     key !== '' &&
@@ -59,14 +59,17 @@ function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
 
 export const isReserved = (key: string): boolean => key.toLowerCase().startsWith(RESERVED_PREFIX);
 
-/** As AWS counts. */
+/** Counts code points, as AWS does. */
 function countCharacters(text: string): number {
   let count = 0;
   for (const _character of text) count += 1;
   return count;
 }
 
-/** A code point has one or two UTF-16 code units (`text.length`), so a short and a very long text need no counting. */
+/**
+ * Reports whether a text has more than `most` characters. A code point has one or two UTF-16 code units
+ * (`text.length`), so short and very long texts need not be counted.
+ */
 export const isLongerThan = (most: number, text: string): boolean =>
   text.length > most && (text.length > 2 * most || countCharacters(text) > most);
 

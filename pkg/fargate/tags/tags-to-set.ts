@@ -23,7 +23,7 @@ export interface TagsInvalid {
 }
 
 export interface TagSources {
-  /** undefined: Cluster API does not manage the EKS cluster, so no tag names a Cluster. */
+  /** undefined: Cluster API does not manage the EKS cluster, so no tag contains a Cluster. */
   readonly clusterName: ClusterName | undefined;
   /** The `spec.additionalTags` of the AWSFargateProfile. */
   readonly object: Tags;
@@ -31,7 +31,9 @@ export interface TagSources {
   readonly controlPlane: Tags;
 }
 
-/** An AWSFargateProfile that names no Cluster does not get the tags of a control plane. */
+/**
+ * Returns the sources of an AWSFargateProfile's tags. Without a Cluster, it does not get the tags of a control plane.
+ */
 export const tagSources = (
   { spec }: Pick<AWSFargateProfile, 'spec'>,
   { controlPlaneTags }: { readonly controlPlaneTags: Tags },
@@ -45,7 +47,7 @@ export const tagSources = (
 export const tagAdditions = ({ object, controlPlane }: TagSources, fold: KeyFold): readonly string[] =>
   [...Object.keys(object), ...Object.keys(controlPlane)].map((key) => tagAddition(key, fold));
 
-/** Without the record of the additions. */
+/** Returns the tags of a Fargate profile, without the record of the additions. */
 export function profileTags(
   owner: { readonly namespace: string; readonly name: string },
   sources: TagSources,
@@ -53,7 +55,10 @@ export function profileTags(
   return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(sources) }, sources, keepCase);
 }
 
-/** Without the record of the additions. To IAM, keys that differ only in case are the same. */
+/**
+ * Returns the tags of an IAM role, without the record of the additions. IAM treats keys that differ only in case as
+ * equal.
+ */
 export function roleTags(
   { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
   sources: TagSources,
@@ -65,7 +70,7 @@ export function roleTags(
 const clusterTags = ({ clusterName }: TagSources): Tags =>
   clusterName === undefined ? {} : { [clusterTag(clusterName)]: OWNED };
 
-/** The tags that make an IAM role belong to this controller. */
+/** Returns the tags that mark an IAM role as owned by this controller. */
 export const roleOwnershipTags = ({
   eksClusterArn,
   namespace,
@@ -74,7 +79,10 @@ export const roleOwnershipTags = ({
   readonly namespace: string;
 }): Tags => ({ [EKS_CLUSTER_TAG]: eksClusterArn, [NAMESPACE_TAG]: namespace });
 
-/** Tags of one source with different values of which AWS would keep only one, because their keys are equal to AWS. */
+/**
+ * Returns problems with tags from one source whose values differ although AWS treats their keys as equal: AWS would
+ * keep only one.
+ */
 function conflictingKeys(tags: Tags, source: string, fold: KeyFold): readonly string[] {
   const firsts = new Map<string, readonly [key: string, value: string]>();
   return sortedEntries(tags).flatMap(([key, value]) => {

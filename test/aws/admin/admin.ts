@@ -252,8 +252,8 @@ export function createAdmin(emulator: Emulator) {
       const { state } = emulator.model;
       if (change.authenticationMode !== undefined && change.authenticationMode !== cluster.authenticationMode) {
         cluster.authenticationMode = change.authenticationMode;
-        // When the authentication mode of a cluster changes, EKS keeps giving the pod execution roles of the cluster's
-        // Fargate profiles access to the cluster.
+        // When the authentication mode of a cluster changes, the pod execution roles of the cluster's Fargate profiles
+        // keep their access to the cluster.
         for (const { podExecutionRoleArn } of cluster.profiles.values()) {
           admitPodExecutionRole(cluster, podExecutionRoleArn, { account, region, state, now: now() });
         }

@@ -27,7 +27,7 @@ export interface ConformanceAws extends SdkClients {
   readonly as: (change: { readonly keys?: SdkKeys; readonly region?: string }) => SdkClients;
 }
 
-/** A test of one behaviour of AWS through the AWS SDK. It runs on the AWS emulator and on moto, an AWS mock server. */
+/** A test of one behavior of AWS through the AWS SDK. It runs on the AWS emulator and on moto, an AWS mock server. */
 export interface ConformanceScenario {
   readonly title: string;
   readonly run: (aws: ConformanceAws) => Promise<void>;

@@ -23,8 +23,8 @@ export interface Config {
     readonly listAfterCreateMs: number;
     readonly maxProfilesPerCluster: number;
     /**
-     * Whether CreateFargateProfile makes an access entry for a role whose earlier access entry a client has deleted.
-     * AWS documents only that EKS makes the entry for a role that has none.
+     * Whether CreateFargateProfile creates an access entry for a role whose earlier access entry a client has deleted.
+     * AWS documents only that EKS creates the entry for a role without one.
      */
     readonly accessEntryMadeAnew: boolean;
   };
@@ -49,7 +49,7 @@ export interface Config {
     readonly trustVisibleToEksMs: number;
     readonly maxRoles: number;
   };
-  /** What Service Quotas and CloudWatch tell about each account in each region. They have no value for an absent one. */
+  /** The answers of Service Quotas and CloudWatch per account and region. They return no value for an absent entry. */
   readonly quotas: {
     readonly profilesPerCluster?: number;
     readonly fargateVCpus?: number;

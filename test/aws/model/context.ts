@@ -17,7 +17,10 @@ export interface Context {
    * subnets, with the permissions of its caller.
    */
   readonly mayCaller: (action: string) => boolean;
-  /** Whether the IAM policy of all callers allows it. A simulation is no check, so it is not recorded as one. */
+  /**
+   * Whether the IAM policy of all callers allows the action. A simulation does not count as a check, so it is not
+   * recorded.
+   */
   readonly isAllowedByPolicy: (question: Question) => boolean;
 }
 

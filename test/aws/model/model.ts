@@ -49,7 +49,7 @@ export function findOperation(service: Service, operation: string): Operation | 
 }
 
 /**
- * The behaviour of AWS as a function of operation, input, caller and time. This class has no clock, timer or source of
+ * The behavior of AWS as a function of operation, input, caller and time. This class has no clock, timer or source of
  * randomness of its own, so that a test controls them.
  */
 export class Model {

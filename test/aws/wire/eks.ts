@@ -79,7 +79,7 @@ function decode(text: string): string {
   }
 }
 
-/** A request of the protocol AWS JSON 1.1, whose header X-Amz-Target names the operation. */
+/** Reads a request of the protocol AWS JSON 1.1, whose header X-Amz-Target contains the operation. */
 export const readJson = (target: string, body: string): RoutedOperation => ({
   operation: target.replace(/^.*\./, ''),
   input: readBody({ body }),
@@ -110,7 +110,7 @@ export function eksError(error: AwsError, requestId: string): WireResponse {
   );
 }
 
-/** In the protocol AWS JSON 1.1. */
+/** Returns an error response in the protocol AWS JSON 1.1. */
 export function jsonError({ code, message, status }: AwsError, requestId: string): WireResponse {
   return jsonResponse(status, { __type: code, Message: message }, {}, requestId);
 }

@@ -62,7 +62,7 @@ export function receive(model: Model, request: WireRequest, now: number): Receiv
   }
 }
 
-/** By the version of its API. */
+/** The services by the version of their APIs. */
 const SERVICES: Readonly<Record<string, Service>> = {
   '2011-06-15': 'sts',
   '2016-11-15': 'ec2',

@@ -16,7 +16,7 @@ export interface Scope {
 const credential =
   /^AWS4-HMAC-SHA256 Credential=([^/,\s]+)\/(\d{8})\/([^/,\s]+)\/([^/,\s]+)\/aws4_request, ?SignedHeaders=([^,\s]+), ?Signature=[0-9a-f]{64}$/;
 
-/** By the name for which a request is signed. */
+/** The services by the name in the request's signature. */
 const SERVICES = new Map<string, Service>([
   ['eks', 'eks'],
   ['iam', 'iam'],

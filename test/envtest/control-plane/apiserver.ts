@@ -58,7 +58,7 @@ export async function prepareApiServer(options: ApiServerOptions): Promise<ApiSe
     '--etcd-servers', options.etcdUrl,
     '--bind-address', '127.0.0.1', '--secure-port', String(port), '--cert-dir', join(directory, 'certs'),
     // By default, kube-apiserver publishes a non-loopback address of the machine as an endpoint, and fails if the
-    // machine has none. No test uses this endpoint, so kube-apiserver publishes none.
+    // machine has none. No test uses this endpoint, so it is not published.
     '--advertise-address', '127.0.0.1', '--endpoint-reconciler-type', 'none',
     '--token-auth-file', options.tokenFile, '--authorization-mode', 'RBAC',
     '--service-cluster-ip-range', '10.0.0.0/24', '--allow-privileged',

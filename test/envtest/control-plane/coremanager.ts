@@ -10,7 +10,7 @@ import { freePorts } from './ports.ts';
 import { waitUntilUp, type ServerProcess } from './process.ts';
 
 /**
- * The labels that a release of Cluster API adds to its CRDs. Each label names a contract version of Cluster API, and
+ * The labels that a release of Cluster API adds to its CRDs. Each label contains a contract version of Cluster API, and
  * its value is the API version of the CRD for that contract.
  */
 const CONTRACT_LABELS = { 'cluster.x-k8s.io/v1beta1': 'v1beta1', 'cluster.x-k8s.io/v1beta2': 'v1beta2' };

@@ -35,8 +35,7 @@ export interface Flux {
   /** Waits until the Kustomization has applied the revision and is Ready. */
   waitUntilReady(revision: string): Promise<void>;
   /**
-   * Lets the Kustomization apply the folder once more, like `flux reconcile kustomization`, and waits until it is
-   * Ready.
+   * Makes the Kustomization apply the folder again, like `flux reconcile kustomization`, and waits until it is Ready.
    */
   reconcile(): Promise<void>;
   suspend(isSuspended: boolean): Promise<void>;

@@ -11,7 +11,7 @@ export interface CapafOptions {
   readonly stdin?: string;
 }
 
-/** What a command that takes longer than a second tells on standard error, which depends on the machine. */
+/** The progress output of commands that take longer than a second. It depends on the speed of the machine. */
 const PROGRESS = /^.* …\n/gm;
 
 /** The environment of an administrator of the world. */

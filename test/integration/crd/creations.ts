@@ -38,7 +38,7 @@ const POLICY = 'arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
 const invalid = (path: string, value: string, message: string): string =>
   `spec.${path}: Invalid value: ${JSON.stringify(value)}: ${message}`;
 
-/** Makes a spec with a value, and names the value in messages of the API server. */
+/** A field: how to create a spec with a value in it, and its name in the API server's messages. */
 interface Place {
   readonly path: string;
   readonly specWith: (value: string) => Spec;

@@ -23,7 +23,7 @@ export async function backUp(world: World, name: string): Promise<RawObject> {
   return (await world.profile(name)) ?? expect.fail(`there is no object ${name}`);
 }
 
-/** Removes an object without a word to the manager, as the loss of a management cluster does. No manager runs. */
+/** Removes an object while no manager runs, as the loss of a management cluster does. */
 export async function lose(world: World, name: string): Promise<void> {
   await world.patch(name, { metadata: { finalizers: null } });
   if ((await world.profile(name)) !== undefined) await world.delete(name);
@@ -56,7 +56,7 @@ export const namesOf = (world: World, name: string): readonly string[] =>
 
 export const idOf = ({ arn }: ProfileView): string => arn.split('/').at(-1) ?? '';
 
-/** What the manager creates and deletes in EKS for an object from now on. */
+/** Returns a function that lists what the manager has since created and deleted in EKS for an object. */
 export function changesFromNow({ aws }: World, name: string): () => readonly string[] {
   const calls: Calls = callsFromNow(aws, `default_${name}`);
   return () => profileMutations(calls);

@@ -3,7 +3,7 @@ import { type Phase, WEB, patchWeb } from './phase.ts';
 const POLICY = 'arn:aws:iam::aws:policy/AdministratorAccess';
 const ONLY_LOGS = ['--allow-policy-arn=arn:aws:iam::aws:policy/CloudWatch*', '--allow-role-arn=none'];
 
-/** Situations in which a spec asks for more than the manager's flags allow. */
+/** Situations in which a spec exceeds what the manager's flags allow. */
 export const LIMITS: readonly Phase[] = [
   {
     name: 'not-allowed-by-operator',

@@ -22,7 +22,7 @@ export class Connection {
     this.open = undefined;
   }
 
-  /** Closes the connection for good. The server notices this, and ends the watches that the manager had opened. */
+  /** Closes the connection permanently. The server notices this, and ends the watches that the manager had opened. */
   kill(): void {
     this.cut();
     this.gone.abort(new Error('the process was killed'));

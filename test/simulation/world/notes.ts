@@ -24,7 +24,7 @@ export function noteIn(object: Pick<KubeObject, 'metadata'> | undefined): Unknow
   return isRecord(note) ? note : {};
 }
 
-/** What the note says of the Fargate profiles or of the roles. */
+/** Returns the note's entries about Fargate profiles or roles. */
 export function notedIn(
   object: Pick<KubeObject, 'metadata'> | undefined,
   kind: 'profiles' | 'roles',

@@ -177,7 +177,10 @@ export class PerturbedWorld extends SimulatedWorld {
     this.begun = { effects: effects.length, events: events.length, calls: this.aws.admin.calls().length };
   }
 
-  /** Each single perturbation of this history, which has ended; `behind` says how old lists are. */
+  /**
+   * Returns every possible single perturbation (fault, crash, unseen event, outdated list) of this finished history;
+   * `behind` says how old the lists are.
+   */
   moments(behind: readonly number[]): readonly Perturbation[] {
     const { begun, effects, events, calls } = this;
     const after = (first: number, last: number): readonly number[] =>

@@ -21,7 +21,7 @@ export function findProblems(world: SimulatedWorld): readonly string[] {
   ];
 }
 
-/** Lists the AWS calls that failed or got no answer. A read of a resource that does not exist is no failure. */
+/** Lists the AWS calls that failed or got no answer. A read of a missing resource does not count as a failure. */
 function findFailedCalls({ aws }: SimulatedWorld): readonly string[] {
   return aws.admin
     .calls()

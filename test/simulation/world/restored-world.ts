@@ -25,7 +25,7 @@ export class RestoredWorld extends SimulatedWorld {
     for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
   }
 
-  /** Removes the object without a word to the managers, as the loss of the management cluster does. */
+  /** Removes the object without notifying the managers, as the loss of the management cluster does. */
   forget(): void {
     if (this.profile('web') === undefined) return;
     this.patch(PLURAL, 'web', { metadata: { finalizers: null } });
@@ -75,6 +75,9 @@ export class RestoredWorld extends SimulatedWorld {
   }
 }
 
-/** Without those of access entries: the role of the record was deleted since, so the entry of the present one is checked. */
+/**
+ * Returns the changes since `from`, except those of access entries: the recorded role has been deleted since, so the
+ * controller checks the access entry of the current role.
+ */
 export const changesSince = (world: SimulatedWorld, from: number): readonly string[] =>
   world.operations(from).filter((operation) => !operation.endsWith('AccessEntry'));

@@ -23,7 +23,7 @@ export interface Replicas {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** What the API server of the workload cluster does. `silent`: it never answers. */
+/** How the workload cluster's API server behaves. `silent`: it never answers. */
 export type Mood = 'works' | 'silent' | 'unauthorized' | 'forbidden' | 'endless' | 'huge' | 'wrong';
 
 /**
@@ -33,7 +33,7 @@ export type Mood = 'works' | 'silent' | 'unauthorized' | 'forbidden' | 'endless'
 export class SimulatedWorkload {
   mood: Mood = 'works';
   grace: Ms = 5_000;
-  /** Of a pod that must not be evicted: what the API server says. */
+  /** Returns the API server's message for a pod that must not be evicted. */
   refusalOf: (pod: SimulatedPod) => string | undefined = () => undefined;
   takerOf: (pod: Pick<SimulatedPod, 'namespace' | 'labels'>) => string = () => '';
   readonly pods = new Map<string, SimulatedPod>();

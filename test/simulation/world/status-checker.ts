@@ -23,7 +23,7 @@ export class StatusChecker {
   private snapshots: AwsSnapshot[] = [];
   private isGone = false;
 
-  /** Each contradiction once, in the order in which they first occurred. */
+  /** Returns each contradiction once, in the order of first occurrence. */
   get violations(): readonly string[] {
     return [...this.found];
   }
@@ -33,7 +33,7 @@ export class StatusChecker {
     return this.isGone ? undefined : this.versions.at(-1);
   }
 
-  /** Each reason that the condition of the given type has had while it was True, in alphabetical order. */
+  /** Returns each reason that the condition of the given type had while it was True, in alphabetical order. */
   reasonsWhileTrue(type: string): readonly string[] {
     const reasons = this.versions.flatMap((version) => {
       const found = conditionOf(version, type);
@@ -137,7 +137,7 @@ const isTrue = (object: KubeObject, type: string): boolean => conditionOf(object
 const isProvisioned = (object: KubeObject): boolean =>
   fieldAt(statusField(object, 'initialization'), 'provisioned') === true;
 
-/** Before the first reconcile, status.observedGeneration is -1, as the default in the CRD says. */
+/** Returns status.observedGeneration, which is -1 before the first reconcile, the default in the CRD. */
 const observedGenerationOf = (object: KubeObject): number => {
   const observed = statusField(object, 'observedGeneration');
   return typeof observed === 'number' ? observed : -1;

@@ -12,7 +12,7 @@ const LIFECYCLE = new Set(['CreateFargateProfile', 'DeleteFargateProfile']);
 /** Compares each version of every AWSFargateProfile of a simulation with AWS. */
 export class StatusWatch {
   private readonly world: SimulatedWorld;
-  /** By the names of the objects. */
+  /** The checkers by object name. */
   private readonly checkers = new Map<string, StatusChecker>();
   private readonly found = new Set<string>();
 
@@ -32,7 +32,7 @@ export class StatusWatch {
     return [...this.found, ...ofObjects];
   }
 
-  /** Each reason that the condition Stalled of an object has had while it was True, in alphabetical order. */
+  /** Returns each reason that an object's condition Stalled had while it was True, in alphabetical order. */
   get stalledReasons(): readonly string[] {
     return [...new Set([...this.checkers.values()].flatMap((each) => each.reasonsWhileTrue('Stalled')))].toSorted();
   }

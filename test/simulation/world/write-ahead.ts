@@ -5,9 +5,10 @@ import { ACCOUNT } from './cluster.ts';
 import { noteIn, notedIn } from './notes.ts';
 
 /**
- * Whether, if the manager crashed now, a new manager would find the resource that this AWS call creates. It finds the
- * resource if an AWSFargateProfile has the manager's finalizer, and a note that names the AWS account and the resource with
- * the time of the request. Returns true for an AWS call that creates neither a role nor a Fargate profile.
+ * Reports whether a new manager would find the resource that this AWS call creates, if the manager crashed now. It
+ * finds the resource if an AWSFargateProfile has the manager's finalizer, and a note that contains the AWS account and
+ * the resource with the time of the request. Returns true for an AWS call that creates neither a role nor a Fargate
+ * profile.
  */
 export function isRecorded(
   { operation, identifiers, account = ACCOUNT }: CallRecord,

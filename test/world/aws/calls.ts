@@ -6,8 +6,8 @@ import { AWS_KEY } from '../world.ts';
 export interface Calls {
   all(): readonly CallRecord[];
   /**
-   * Each AWS call as a text, e.g. `eks:CreateFargateProfile 200` or `iam:GetRole 404 NoSuchEntity`, in the order of
-   * arrival.
+   * Returns each AWS call as a text, e.g. `eks:CreateFargateProfile 200` or `iam:GetRole 404 NoSuchEntity`, in the
+   * order of arrival.
    */
   lines(): readonly string[];
   /** The AWS calls of operations that change AWS, e.g. CreateRole, including calls that failed. */

@@ -212,7 +212,7 @@ class RateLimitedQueue {
   readonly #failures = new Map<string, number>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
   readonly #busy = new Map<string, Promise<void>>();
-  /** Keys that were added while they were being processed. The worker processes them once more afterwards. */
+  /** Keys that were added while they were being processed. The worker processes them again afterwards. */
   readonly #dirty = new Set<string>();
   #stopped = false;
 

@@ -13,13 +13,13 @@ export interface Identity {
 }
 
 /**
- * Plays aws-iam-authenticator, which answers the TokenReviews of an EKS cluster's API server, and STS behind it. It checks
- * the signature of the token with code of its own.
+ * Plays aws-iam-authenticator, which answers the TokenReviews of an EKS cluster's API server, and STS behind it. It
+ * checks the token's signature with separate code.
  */
 export class IamAuthenticator {
-  /** By access key: who may sign in. */
+  /** The identities that may authenticate, by access key. */
   readonly identities = new Map<string, Identity>();
-  /** Why tokens were refused. */
+  /** The reasons why tokens were refused. */
   readonly refusals: string[] = [];
   accepted = 0;
   private readonly cluster: string;

@@ -8,7 +8,7 @@ import { createAll, deleteAll } from './lifecycle.ts';
 
 const LIFECYCLE_MS = 2_000;
 const LIMIT_MS = 600_000;
-/** The region whose AWS endpoints accept connections and answer no call. */
+/** The region whose AWS endpoints accept connections, but do not answer calls. */
 const DEAD_REGION = 'ap-south-1';
 const DEAD = { prefix: 'dead', region: DEAD_REGION, clusters: 100, profilesEach: 5 };
 /**

@@ -30,8 +30,8 @@ export interface LifecycleAims {
 }
 
 /**
- * The shortest time in which EKS can create all profiles, or can delete all profiles: one profile at a time per
- * cluster, and all clusters in parallel.
+ * Returns the shortest time in which EKS can create all profiles, or delete them: one profile at a time per cluster,
+ * all clusters in parallel.
  */
 const serialSeconds = ({ profilesEach, lifecycleMs }: Lifecycle): number => (profilesEach * lifecycleMs) / 1000;
 

@@ -10,7 +10,7 @@ import type { KubeObject } from '../types.ts';
 export const REQUEST_DEADLINE: Ms = 30_000;
 /** The default of kube-apiserver's `--request-timeout`, after which kube-apiserver itself aborts the list. */
 export const LIST_DEADLINE: Ms = 60_000;
-/** How many times at most a request is repeated as its Retry-After asks. The number is client-go's. */
+/** How often a request is repeated at most because of Retry-After. The number is client-go's. */
 const MAX_RETRIES = 10;
 
 export const ACCEPT_JSON = { accept: 'application/json' };
@@ -22,9 +22,9 @@ export interface ApiRequest {
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string;
-  /** Undefined: JSON of the kind itself. */
+  /** The Accept header; undefined: JSON of the kind itself. */
   readonly accept?: string;
-  /** The largest body of a response that is read, in bytes; undefined: any. */
+  /** The largest response body that is read, in bytes; undefined: unlimited. */
   readonly maxBody?: number;
   /** Whether the request is repeated when the API server asks for that; undefined: yes. */
   readonly isRepeated?: boolean;
@@ -87,7 +87,10 @@ export class ApiRequests {
   }
 }
 
-/** The API server asks for a retry because it is overloaded, starting or stopping; client-go's rest/with_retry.go. */
+/**
+ * Returns the delay if the API server asks for a retry, because it is overloaded, starting or stopping. The rule is
+ * client-go's (rest/with_retry.go).
+ */
 const retryDelayOf = ({ status, retryAfter }: KubeError): Ms | undefined =>
   status === 429 || status >= 500 ? retryAfter : undefined;
 

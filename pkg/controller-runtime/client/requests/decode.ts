@@ -18,7 +18,7 @@ export function parseJson(doing: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    // Damaged JSON may be that of a Secret. Anything else is usually the page of a proxy.
+    // Damaged JSON is not shown, because it may come from a Secret. Anything else is usually a proxy's HTML page.
     const shown = text.startsWith('{') ? '' : `: ${JSON.stringify(redactCredentials(text, 80))}`;
     throw undecodable(doing, `not JSON${shown}`, cause);
   }
@@ -28,7 +28,8 @@ const isKubeObject = (value: UnknownRecord): value is UnknownRecord & KubeObject
   textAt(value['metadata'], 'name') !== undefined && textAt(value['metadata'], 'resourceVersion') !== undefined;
 
 /**
- * In a list of a built-in kind the API server sends the items without kind and apiVersion, which `defaults` has.
+ * Decodes an object. `defaults` contains kind and apiVersion, which the API server omits from the items in a list of a
+ * built-in kind.
  */
 export function decodeObject(
   doing: string,

@@ -13,15 +13,15 @@ interface Status {
 }
 
 /**
- * `undefined` when the value is no Status. A long message, for example of an admission webhook, is cut. Credentials in it
- * are masked.
+ * Returns `undefined` if the value is not a Status. Cuts a long message, for example from an admission webhook, and
+ * masks credentials in it.
  */
 export function decodeStatus(value: unknown): Status | undefined {
   if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
   const code = typeof value['code'] === 'number' ? value['code'] : 0;
   const listed = fieldAt(value['details'], 'causes');
   const causes: readonly unknown[] = Array.isArray(listed) ? listed : [];
-  // The message about an eviction does not name the PodDisruptionBudget, its cause does.
+  // The message about an eviction does not contain the name of the PodDisruptionBudget, but its cause does.
   const budgets = causes.flatMap((cause) =>
     textAt(cause, 'reason') === 'DisruptionBudget' ? (textAt(cause, 'message') ?? []) : [],
   );
@@ -33,10 +33,10 @@ export function decodeStatus(value: unknown): Status | undefined {
   };
 }
 
-/** The API server answers a DELETE that has removed the object with a Status. */
+/** Reports whether a value is a Status, with which the API server answers a DELETE that has removed the object. */
 export const isStatus = (value: unknown): boolean => fieldAt(value, 'kind') === 'Status';
 
-/** The reasons, as in apimachinery's NewGenericServerResponse, of responses that have none in their body. */
+/** The reasons for responses without a reason in the body, as in apimachinery's NewGenericServerResponse. */
 const REASONS: Readonly<Record<number, string>> = {
   403: 'Forbidden',
   404: 'NotFound',
@@ -48,7 +48,7 @@ const REASONS: Readonly<Record<number, string>> = {
 const reasonOf = (code: number, method?: string): string =>
   code === 409 && method === 'POST' ? 'AlreadyExists' : (REASONS[code] ?? 'Unknown');
 
-/** In ms. The API server sends seconds; a Retry-After with a date is ignored. */
+/** Returns the delay in ms, from seconds. Ignores a Retry-After with a date, which the API server does not send. */
 function retryAfterOf(header: string | undefined): Ms | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
 }
@@ -75,7 +75,7 @@ export function errorFromResponse(doing: string, method: string, answer: ApiResp
   });
 }
 
-/** `undefined` if the text is no JSON. */
+/** Returns `undefined` if the text is not JSON. */
 export function tryJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -18,7 +18,8 @@ export interface WatchStreamOptions {
 
 /**
  * Opens a watch and yields its events, until the API server closes the watch or the signal aborts. Throws a KubeError
- * with the reason `NoAnswer` (no response headers in time), that of the response, `Interrupted` or `Undecodable`.
+ * with the reason `NoAnswer` (no response headers in time), `Interrupted`, `Undecodable`, or the reason in the
+ * response.
  */
 export async function* watchEvents(options: WatchStreamOptions): AsyncGenerator<WatchEvent> {
   const { doing, signal } = options;
@@ -44,7 +45,7 @@ export async function* watchEvents(options: WatchStreamOptions): AsyncGenerator<
   }
 }
 
-/** Only the response headers have a deadline, and not the events. */
+/** Opens the watch. The deadline applies only to the response headers, not to the events. */
 async function openWatch(
   { transport, clock, doing, path }: WatchStreamOptions,
   stream: AbortController,
@@ -76,7 +77,7 @@ export async function* splitLines(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   onRest: (rest: string) => void,
 ): AsyncGenerator<string> {
-  // It keeps the bytes of an incomplete character for the next chunk.
+  // The decoder keeps the bytes of an incomplete character for the next chunk.
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of body) {

@@ -11,7 +11,7 @@ const types = ['STANDARD', 'EC2_LINUX', 'EC2_WINDOWS', 'FARGATE_LINUX', 'HYBRID_
 
 interface EntryAttributes {
   readonly principalArn: string;
-  /** The unique id of the IAM role; undefined: the principal is no role of the account. */
+  /** The unique id of the IAM role; undefined: the principal is not a role of the account. */
   readonly principalId: string | undefined;
   readonly type: string;
   readonly foreign: boolean;

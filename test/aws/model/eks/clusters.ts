@@ -20,7 +20,7 @@ export function requireCluster(input: Input, member: string, context: Context): 
   return cluster;
 }
 
-/** In base64. No server of the tests has such a certificate. */
+/** A placeholder in base64: no server in the tests uses this certificate. */
 const NO_CERTIFICATE = Buffer.from('no certificate').toString('base64');
 
 function clusterView(cluster: EmulatedCluster): Output {

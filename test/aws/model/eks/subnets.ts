@@ -33,7 +33,7 @@ export function checkSubnets(
   for (const id of used) {
     const subnet = context.region.subnets.get(id);
     if (subnet === undefined) {
-      // For an unknown subnet, EKS returns the error message of EC2.
+      // For an unknown subnet, EKS returns EC2's error message.
       throw eksErrors.invalidParameter(`The subnet ID '${id}' does not exist`, members);
     }
     if (subnet.vpcId !== cluster.vpcId) {

@@ -179,7 +179,7 @@ export class Principals {
     return this.#denialOf(principal, action, resource) !== undefined;
   }
 
-  /** As the policy simulator of IAM calls it; undefined: no test has denied the action. */
+  /** Returns the decision in the terms of IAM's policy simulator; undefined: no test has denied the action. */
   decisionAbout(
     principal: Pick<Principal, 'arn' | 'account'>,
     action: string,
