@@ -38,7 +38,7 @@ export const UPDATE_STRATEGY_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/update-s
 /** On keiko's InstanceGroup: the `spec.updateStrategy.replace.drainTimeout` of its AWSFargateProfile. */
 export const DRAIN_TIMEOUT_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/drain-timeout';
 /**
- * The controller's record of where to look for the object's resources in AWS (controllers/shared/note.ts). It is not a
+ * The controller's record of where to look for the object's resources in AWS (controllers/shared/record.ts). It is not a
  * status field, because `clusterctl move` drops the status, and because an API server with another CRD prunes fields.
  */
 export const RECORD_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/record';

@@ -5,7 +5,7 @@ import { ProfileName, RoleName } from '../../api/names.ts';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
-import type { NotedProfile } from '../shared/note.ts';
+import type { RecordedProfile } from '../shared/record.ts';
 import { plan } from './plan/plan.ts';
 import { execute } from './execute.ts';
 import type { ReconcileState } from './guards/guards.ts';
@@ -16,7 +16,7 @@ import { newReason } from './reasons/reasons.ts';
 import { withWait } from './memory.ts';
 import {
   HERE,
-  NOTED,
+  RECORDED_THERE,
   NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -46,7 +46,7 @@ import {
 } from './testing/pass-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
 
-/** A writer in which the function `write` answers each patch of the note, which it gets as text. */
+/** A writer in which the function `write` answers each patch of the record, which it gets as text. */
 const notingWriter = (
   write: (object: AWSFargateProfile, text: string) => Promise<AWSFargateProfile | undefined>,
 ): TestServices['profileWriter'] => ({
@@ -178,7 +178,10 @@ describe('execute', () => {
     it('does not keep another role', async () => {
       const other = RoleName.of('former-role');
       const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
-      const pass = passStateFor(aws, aDeletedObject({ note: { ...NOTED, roles: [...NOTED.roles, { name: other }] } }));
+      const pass = passStateFor(
+        aws,
+        aDeletedObject({ record: { ...RECORDED_THERE, roles: [...RECORDED_THERE.roles, { name: other }] } }),
+      );
       const usersOf = async ({ name }: { readonly name: string }) =>
         roleUsers(...(name === ROLE ? ['team-a/other'] : []));
       const result = await execution(pass, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
@@ -231,7 +234,7 @@ describe('execute', () => {
     for (const [situation, failure, over, end] of [
       ['EKS refuses the change', { code: 'InvalidParameterException', statusCode: 400 }, {}, 'Refused'],
       ['another client wrote first', undefined, conflict, 'Conflict'],
-      ['the write of the note fails', undefined, broken, 'thrown'],
+      ['the write of the record fails', undefined, broken, 'thrown'],
     ] as const)
       it(`ends when ${situation}`, async () => {
         const ended = await run(creating(failure), over).catch(() => ({ end: 'thrown' }));
@@ -533,26 +536,26 @@ describe('execute', () => {
       expect(result.notices.map(({ name }) => name)).to.deep.equal(notices);
     });
 
-  describe('the note of a create request', () => {
-    const noteAfter = async (failure?: Partial<AwsFailure>, note = {}): Promise<readonly NotedProfile[]> => {
-      const pass = passStateFor(awsWith(aSimulatedRole()), anObject({ note: { in: HERE, ...note } }));
+  describe('the record of a create request', () => {
+    const recordAfter = async (failure?: Partial<AwsFailure>, record = {}): Promise<readonly RecordedProfile[]> => {
+      const pass = passStateFor(awsWith(aSimulatedRole()), anObject({ record: { in: HERE, ...record } }));
       pass.session.onCall = (operation) =>
         failure !== undefined && operation === 'CreateFargateProfile' ? aFailure(failure) : undefined;
       await run(pass);
-      expect(pass.retry.state.noted, 'in this process').to.equal(pass.note);
-      return pass.note.profiles;
+      expect(pass.retry.state.recorded, 'in this process').to.equal(pass.record);
+      return pass.record.profiles;
     };
     const requested = { name: PROFILE, requestedAt: NOW };
     const REFUSED = { code: 'InvalidParameterException', statusCode: 400 };
 
     it('has the id of the profile at once when EKS accepts the request', async () => {
-      const [entry, ...others] = await noteAfter();
+      const [entry, ...others] = await recordAfter();
       expect(entry).to.include(requested).and.have.property('id');
       expect(others).to.deep.equal([]);
     });
 
     it('stays when the answer never comes', async () => {
-      expect(await noteAfter({ code: 'NoAnswer' })).to.deep.equal([requested]);
+      expect(await recordAfter({ code: 'NoAnswer' })).to.deep.equal([requested]);
     });
 
     it('counts as settled in this process once AWS has refused the request, because the annotation still has it', async () => {
@@ -568,14 +571,14 @@ describe('execute', () => {
 
     it('goes when the request is refused or was never sent, unless an earlier one has had no answer', async () => {
       for (const failure of [REFUSED, { code: 'NotDispatched' }]) {
-        expect(await noteAfter(failure)).to.deep.equal([]);
+        expect(await recordAfter(failure)).to.deep.equal([]);
         const earlier = { name: PROFILE, requestedAt: NOW - 5_000 };
         const profiles = [earlier, { ...earlier, name: ProfileName.of('other') }];
         const pass = passStateFor(awsWith(aSimulatedRole()));
-        pass.note = { ...pass.note, profiles };
+        pass.record = { ...pass.record, profiles };
         pass.session.onCall = () => aFailure(failure);
         await run(pass);
-        expect(pass.note.profiles).to.have.deep.members(profiles);
+        expect(pass.record.profiles).to.have.deep.members(profiles);
       }
     });
   });
@@ -593,18 +596,18 @@ describe('execute', () => {
       return pass;
     };
 
-    it('is deleted before the profile is created, after the note says so', async () => {
+    it('is deleted before the profile is created, after the record says so', async () => {
       const aws = withEntry(awsWith(aSimulatedRole()));
-      const noted: string[] = [];
+      const recorded: string[] = [];
       const profileWriter = notingWriter(async (object, text) => {
-        if (text.includes(`"entry":"${ROLE_ARN}"`)) noted.push(idIn(aws) ?? 'deleted');
+        if (text.includes(`"entry":"${ROLE_ARN}"`)) recorded.push(idIn(aws) ?? 'deleted');
         return object;
       });
       expect(await run(passStateFor(aws), { profileWriter })).to.deep.equal({
         end: 'Creating',
         did: ['deleteAccessEntry done', 'createProfile done'],
       });
-      expect(noted[0]).to.equal('AROAFORMER');
+      expect(recorded[0]).to.equal('AROAFORMER');
       expect(idIn(aws)).to.equal('AROAEXAMPLE');
     });
 

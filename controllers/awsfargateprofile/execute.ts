@@ -40,10 +40,10 @@ import {
   mutationKey,
   withRefusal,
   waitedFor,
-  withNoted,
+  withRecorded,
 } from './memory.ts';
-import { withRefusedRequests } from './note.ts';
-import { noteAfter } from './record.ts';
+import { withRefusedRequests } from './settle-record.ts';
+import { recordAfter } from './record-changes.ts';
 import { describeTransit } from './model/profile-status.ts';
 
 export interface ExecuteServices {
@@ -96,7 +96,7 @@ async function makeChange(
 ): Promise<Reason | undefined> {
   const { mutation } = change;
   const { claims, clock, lanes } = services;
-  const before = pass.note;
+  const before = pass.record;
   try {
     recordProfileFailure(pass, mutation, clock);
     // The claim comes before the guards, which read who uses the role of a removal.
@@ -108,11 +108,11 @@ async function makeChange(
     const outcome = await mutate(pass.session, pass.target.eksCluster, mutation);
     const { drained } = pass;
     execution.steps.push({ mutation, outcome, ...(mutation.kind === 'deleteProfile' && drained && { drained }) });
-    const ahead = pass.note;
-    pass.note = noteAfter(ahead, before, mutation, outcome);
+    const ahead = pass.record;
+    pass.record = recordAfter(ahead, before, mutation, outcome);
     pass.retry.update((state) => ({
-      ...withNoted(state, pass.note),
-      unanswered: withRefusedRequests(state.unanswered ?? {}, ahead, pass.note),
+      ...withRecorded(state, pass.record),
+      unanswered: withRefusedRequests(state.unanswered ?? {}, ahead, pass.record),
     }));
     const reason = reasonFor(pass, mutation, outcome, clock);
     if (isQueuedMutation(mutation)) updateLane(lanes, pass, mutation, outcome, reason);

@@ -4,7 +4,7 @@ import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import { MemoryLogger, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../api/v1beta2/index.ts';
 import { RoleArn } from '../../api/names.ts';
-import { FIRST_NOTE, type Note } from '../shared/note.ts';
+import { FIRST_RECORD, type ProfileRecord } from '../shared/record.ts';
 import { observedAfter } from './model/observed-state.ts';
 import { plan } from './plan/plan.ts';
 import type { Execution, ReconcileEnd, ReconcileResult } from './model/result.ts';
@@ -13,7 +13,7 @@ import { withWait, RetryStore } from './memory.ts';
 import type { Step } from './model/change.ts';
 import { newReason } from './reasons/reasons.ts';
 import {
-  NOTED,
+  RECORDED_THERE,
   PROFILE,
   aDeletedObject,
   aFailure,
@@ -101,8 +101,8 @@ describe('Finisher', () => {
     expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
   });
 
-  describe('the note of a pass', () => {
-    const note: Note = { ...FIRST_NOTE, ...NOTED };
+  describe('the record of a pass', () => {
+    const record: ProfileRecord = { ...FIRST_RECORD, ...RECORDED_THERE };
     /** The objects that were written, each as what was written and the resourceVersion that it had. */
     const writesOf = async (result: ReconcileResult, isRefused = false): Promise<readonly string[]> => {
       const writes: string[] = [];
@@ -113,27 +113,27 @@ describe('Finisher', () => {
       return writes;
     };
 
-    it('is written before the status, because only the note tells where to look in AWS', async () => {
-      expect(await writesOf({ ...creating, note })).to.deep.equal(['metadata of 100', 'status of 101']);
+    it('is written before the status, because only the record tells where to look in AWS', async () => {
+      expect(await writesOf({ ...creating, record })).to.deep.equal(['metadata of 100', 'status of 101']);
     });
 
     it('is written without a status when another client has written first', async () => {
-      expect(await writesOf({ ...creating, note }, true)).to.deep.equal(['metadata of 100']);
+      expect(await writesOf({ ...creating, record }, true)).to.deep.equal(['metadata of 100']);
     });
 
     it('is what this process remembers, once it is written', async () => {
       for (const isRefused of [true, false]) {
-        await writesOf({ ...creating, note }, isRefused);
-        expect(retryStore.get(anObject()).noted).to.equal(isRefused ? undefined : note);
+        await writesOf({ ...creating, record }, isRefused);
+        expect(retryStore.get(anObject()).recorded).to.equal(isRefused ? undefined : record);
       }
     });
 
     it('is not written if it is too long to be read again, or if the object has no finalizer of ours', async () => {
-      const long = { ...note, entry: RoleArn.of('x'.repeat(32_768)) };
+      const long = { ...record, entry: RoleArn.of('x'.repeat(32_768)) };
       const bare = anObject({ metadata: { finalizers: [] } });
       for (const result of [
-        { ...creating, note: long },
-        { ...creating, object: bare, note },
+        { ...creating, record: long },
+        { ...creating, object: bare, record },
       ])
         expect(await writesOf(result)).to.deep.equal(['status of 100']);
     });

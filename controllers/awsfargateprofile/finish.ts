@@ -1,10 +1,10 @@
 import { keyOf, KubeError, type KubeObject } from 'controller-runtime/client';
 import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { type Note, isTooLong } from '../shared/note.ts';
+import { type ProfileRecord, isTooLong } from '../shared/record.ts';
 import { hasFinalizer, isDeleting, isRetained } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { notePatch, removeFinalizerPatch } from './goal/metadata.ts';
+import { recordPatch, removeFinalizerPatch } from './goal/metadata.ts';
 import type { Lanes } from './lane.ts';
 import type { Step } from './model/change.ts';
 import { type CompletedReconcile, type ReconcileResult, noticesOf } from './model/result.ts';
@@ -14,7 +14,7 @@ import {
   type RetryState,
   notBeforeFor,
   waitedFor,
-  withNoted,
+  withRecorded,
   withSuccess,
   withWait,
   type RetryStore,
@@ -80,8 +80,8 @@ export class Finisher {
     // Without facts, only an earlier status tells the EKS cluster, and a client may have written it.
     const status = facts === undefined ? after : withFewRivals(object, after, this.options, pass.now);
     const isWritten = await this.write(object, unwritten, async () => {
-      const noted = await this.writeNote(object, result.note, context.signal);
-      return noted && profileWriter.patchStatus(noted, status, context.signal);
+      const recorded = await this.writeRecord(object, result.record, context.signal);
+      return recorded && profileWriter.patchStatus(recorded, status, context.signal);
     });
     if (!isWritten) return CONFLICT;
     this.recordEvents(object, eventsAfter(pass));
@@ -89,15 +89,15 @@ export class Finisher {
     return this.requeue(pass, state, hasChangeInProgress({ ...object, status }));
   }
 
-  /** The note comes before the status, because only the note tells where to look in AWS. */
-  private async writeNote(
+  /** The record comes before the status, because only the record tells where to look in AWS. */
+  private async writeRecord(
     object: AWSFargateProfile,
-    note: Note | undefined,
+    record: ProfileRecord | undefined,
     signal: AbortSignal,
   ): Promise<AWSFargateProfile | undefined> {
-    if (note === undefined || !hasFinalizer(object) || isTooLong(note, object)) return object;
-    const written = await this.options.profileWriter.patchMetadata(object, notePatch(object, note), signal);
-    if (written !== undefined) this.options.retryStore.update(object, (state) => withNoted(state, note));
+    if (record === undefined || !hasFinalizer(object) || isTooLong(record, object)) return object;
+    const written = await this.options.profileWriter.patchMetadata(object, recordPatch(object, record), signal);
+    if (written !== undefined) this.options.retryStore.update(object, (state) => withRecorded(state, record));
     return written;
   }
 

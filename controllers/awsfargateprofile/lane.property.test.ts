@@ -67,7 +67,7 @@ function objectOf({ age, isDeleted, cluster }: Plan, name: string): AWSFargatePr
   return anObject({
     metadata: { name, uid: name, creationTimestamp: `2026-11-20T10:00:0${age}Z`, ...deletion },
     spec: { clusterName: ClusterName.of(cluster) },
-    note: { in: HERE, profiles: [{ name: ProfileName.of(`team-a_${name}`), id: 'x' }] },
+    record: { in: HERE, profiles: [{ name: ProfileName.of(`team-a_${name}`), id: 'x' }] },
   });
 }
 

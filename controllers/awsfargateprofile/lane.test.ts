@@ -15,12 +15,14 @@ const profile = (name: string, { metadata, ...rest }: ObjectParts = {}): AWSFarg
   anObject({ ...rest, metadata: { name, uid: `uid-of-${name}`, ...metadata } });
 const createdAt = (hour: number) => ({ creationTimestamp: `2026-11-20T${`${hour}`.padStart(2, '0')}:00:00Z` });
 const DELETED = { deletionTimestamp: '2026-11-21T03:00:00Z' };
-const CREATED = { note: { in: HERE, profiles: [{ name: ProfileName.of('9999-team-a_a'), requestedAt: NOW }] } };
-const SERVED = { note: { in: HERE, profiles: [{ name: ProfileName.of('team-a_a'), id: 'x', served: true }] } } as const;
+const CREATED = { record: { in: HERE, profiles: [{ name: ProfileName.of('9999-team-a_a'), requestedAt: NOW }] } };
+const SERVED = {
+  record: { in: HERE, profiles: [{ name: ProfileName.of('team-a_a'), id: 'x', served: true }] },
+} as const;
 const deleted = (name: string, hour = 10): AWSFargateProfile =>
   profile(name, {
     metadata: { ...createdAt(hour), ...DELETED },
-    note: { in: HERE, profiles: [{ name: ProfileName.of(`team-a_${name}`), id: 'x' }] },
+    record: { in: HERE, profiles: [{ name: ProfileName.of(`team-a_${name}`), id: 'x' }] },
   });
 /** Returns an object that names its EKS cluster instead of a Cluster. */
 const joined = (name: string, region: string, identity?: string, kind = 'Role'): AWSFargateProfile => ({
@@ -117,7 +119,7 @@ describe('Lanes', () => {
       ['with one whose profile has failed', [profile('a', provisioned('CREATE_FAILED')), profile('b')], 'a b'],
       ['without one that has its profile', [profile('a', { ...provisioned('ACTIVE'), ...SERVED }), profile('b')], 'b'],
       [
-        'with a deletion whose note has a profile',
+        'with a deletion whose record has a profile',
         [profile('a', { metadata: DELETED, ...SERVED }), profile('b')],
         'a b',
       ],
@@ -329,7 +331,7 @@ describe('Lanes', () => {
     it('of the second as soon as it has nothing to prepare', () => {
       const [a, b] = putThree();
       expect(aheadOf(b), 'its role').to.equal('go');
-      const prepared = { note: { roles: [{ name: RoleName.of('r'), id: 'AROAEXAMPLE' }] } };
+      const prepared = { record: { roles: [{ name: RoleName.of('r'), id: 'AROAEXAMPLE' }] } };
       expect(aheadOf(world.put(profile('b', prepared)))).to.equal('team-a_a is next in turn');
       world.remove(a);
       expect(aheadOf(world.put(profile('b', prepared))), 'it is the first now').to.equal('go');
@@ -339,7 +341,7 @@ describe('Lanes', () => {
 
     it('of the first that has only to wait, unless it has to ask EKS about a stranger', () => {
       const [a] = putThree();
-      const first = world.put(profile('a', { note: { roles: [{ name: RoleName.of('r'), id: 'AROAEXAMPLE' }] } }));
+      const first = world.put(profile('a', { record: { roles: [{ name: RoleName.of('r'), id: 'AROAEXAMPLE' }] } }));
       lanes.saw(LANE, 'team-a_b', 'being created', profile('b'));
       expect(aheadOf(a), 'its role').to.equal('go');
       expect(aheadOf(first)).to.equal('team-a_b is being created');
@@ -361,7 +363,7 @@ describe('Lanes', () => {
       const status = { profileName: ProfileName.of('team-a_z'), profileStatus: 'CREATING' };
       expect(aheadOf(world.put(profile('z', { status }))), 'after a start').to.equal('go');
       const requested = profile('y', {
-        note: { in: HERE, profiles: [{ name: ProfileName.of('team-a_y'), requestedAt: NOW }] },
+        record: { in: HERE, profiles: [{ name: ProfileName.of('team-a_y'), requestedAt: NOW }] },
       });
       expect(aheadOf(world.put(requested)), 'after a start, before status tells').to.equal('go');
     });

@@ -6,7 +6,7 @@ import type { Clock, Ms } from 'controller-runtime/env';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../pkg/cloud/index.ts';
 import { type Caches, BY_TURN, turnGroupOf, turnGroupOfLocation } from '../shared/caches.ts';
-import { noteOf } from '../shared/note.ts';
+import { recordOf } from '../shared/record.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { currentProfileNameOf } from '../shared/profile-names.ts';
 import { turnOrderOf, wantsTurn } from '../shared/turn-order.ts';
@@ -289,7 +289,7 @@ export class Lanes {
 
 /** The second in the lane may make its role while EKS changes the profile of the first. */
 const hasToPrepare = (object: AWSFargateProfile): boolean =>
-  !isDeleting(object) && noteOf(object).roles.every(({ id }) => id === undefined);
+  !isDeleting(object) && recordOf(object).roles.every(({ id }) => id === undefined);
 
 const waitFor = (first: AWSFargateProfile): LaneWait => ({
   kind: 'wait',

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { EMPTY_NOTE } from '../shared/note.ts';
-import { type RetryState, NO_RETRY_STATE, withNoted, withSuccess, withWait, waitedFor } from './memory.ts';
+import { EMPTY_RECORD } from '../shared/record.ts';
+import { type RetryState, NO_RETRY_STATE, withRecorded, withSuccess, withWait, waitedFor } from './memory.ts';
 import { newReason } from './reasons/reasons.ts';
 
 const creating = newReason('Creating', { name: 'a' });
@@ -30,7 +30,7 @@ describe('waitedFor', () => {
 describe('withSuccess', () => {
   it('ends wait and backoff, and keeps what this process knows of AWS', () => {
     const known: RetryState = {
-      noted: EMPTY_NOTE,
+      recorded: EMPTY_RECORD,
       unanswered: { 'profile a 1000': { since: 7 } },
       surveyed: { until: 3_600_000 },
     };
@@ -39,8 +39,8 @@ describe('withSuccess', () => {
   });
 });
 
-it('withNoted replaces what the process has noted, and nothing else', () => {
-  const state = withWait(withNoted(NO_RETRY_STATE, EMPTY_NOTE), creating, 1_000);
-  const note = { ...EMPTY_NOTE, last: 5 };
-  expect(withNoted(state, note)).to.deep.equal({ ...state, noted: note });
+it('withRecorded replaces what the process has recorded, and nothing else', () => {
+  const state = withWait(withRecorded(NO_RETRY_STATE, EMPTY_RECORD), creating, 1_000);
+  const record = { ...EMPTY_RECORD, last: 5 };
+  expect(withRecorded(state, record)).to.deep.equal({ ...state, recorded: record });
 });

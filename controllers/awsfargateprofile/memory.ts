@@ -1,7 +1,7 @@
 import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
 import type { Clock, Ms } from 'controller-runtime/env';
-import type { Note } from '../shared/note.ts';
-import type { Unanswered } from './note.ts';
+import type { ProfileRecord } from '../shared/record.ts';
+import type { Unanswered } from './settle-record.ts';
 import { type Reason, type ReasonName, type SiblingChange, isEndedBySibling } from './reasons/reasons.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
@@ -21,8 +21,8 @@ export interface RetryState {
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
   /** The retries of a Fargate profile that EKS failed to create or delete. */
   readonly recovery?: Recovery;
-  /** What this process has noted: another client may remove the annotation, or set an old one back. */
-  readonly noted?: Note;
+  /** What this process has recorded: another client may remove the annotation, or set an old one back. */
+  readonly recorded?: ProfileRecord;
   readonly unanswered?: Unanswered;
   /** Until then a glance suffices at rest; undefined: this process has not surveyed the EKS cluster for the object. */
   readonly surveyed?: { readonly until: Ms };
@@ -75,11 +75,11 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
 }
 
 /**
- * All is over but what the note needs, the refused changes with one of the `notices`, and the retries of a predecessor that
+ * All is over but what the record needs, the refused changes with one of the `notices`, and the retries of a predecessor that
  * EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
-  { noted, unanswered, surveyed, told, clusterGoneSince, drain, refused = [], recovery, waiting }: RetryState,
+  { recorded, unanswered, surveyed, told, clusterGoneSince, drain, refused = [], recovery, waiting }: RetryState,
   notices: readonly Reason[] = [],
   now: Ms = 0,
 ): RetryState {
@@ -87,7 +87,7 @@ export function withSuccess(
   const removing = notices.find(({ name }) => name === 'Draining' || name === 'RemovingPredecessor');
   const first = kept[0]?.reason ?? removing;
   return {
-    ...(noted !== undefined && { noted }),
+    ...(recorded !== undefined && { recorded }),
     ...(unanswered !== undefined && { unanswered }),
     ...(surveyed !== undefined && { surveyed }),
     ...(told !== undefined && { told }),
@@ -99,7 +99,7 @@ export function withSuccess(
   };
 }
 
-export const withNoted = (state: RetryState, noted: Note): RetryState => ({ ...state, noted });
+export const withRecorded = (state: RetryState, recorded: ProfileRecord): RetryState => ({ ...state, recorded });
 
 interface Entry {
   readonly uid: string;

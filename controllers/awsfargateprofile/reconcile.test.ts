@@ -16,7 +16,7 @@ import {
 } from '../../api/v1beta2/index.ts';
 import type { CredentialsProblem, Session, SessionRequest } from '../../pkg/cloud/index.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
-import { type Note, noteOf } from '../shared/note.ts';
+import { type ProfileRecord, recordOf } from '../shared/record.ts';
 import { newStores } from '../shared/caches.ts';
 import { RetryStore } from './memory.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
@@ -33,7 +33,7 @@ import {
   ACCOUNT,
   EKS_CLUSTER,
   HERE,
-  NOTED,
+  RECORDED_THERE,
   NOW,
   OWNER_TAG,
   POD_EXECUTION_POLICY,
@@ -167,10 +167,10 @@ describe('Reconciler', () => {
       'reason',
     );
   };
-  /** The note that the object has in the API server. */
-  const noted = (): Note => {
+  /** The record that the object has in the API server. */
+  const recorded = (): ProfileRecord => {
     const decoded = decodeAWSFargateProfile(now());
-    return E.isRight(decoded) ? noteOf(decoded.right) : expect.fail('the object cannot be decoded');
+    return E.isRight(decoded) ? recordOf(decoded.right) : expect.fail('the object cannot be decoded');
   };
   const all = (kind: FakeKind): readonly KubeObject[] => api.server.storage.list(kind, KEY.namespace);
   function sync(): void {
@@ -202,7 +202,7 @@ describe('Reconciler', () => {
   const pass = (): Promise<Requeue> =>
     reconciler.reconcile(KEY, { logger: new MemoryLogger(), signal: new AbortController().signal });
 
-  it('adds both finalizers, opens a session, reads AWS, and writes the note before each create, and before the status', async () => {
+  it('adds both finalizers, opens a session, reads AWS, and writes the record before each create, and before the status', async () => {
     given();
     await pass();
     expect(requests).to.deep.equal([
@@ -236,13 +236,13 @@ describe('Reconciler', () => {
     ['a profile of others', aSimulatedProfile({ tags: FOREIGN_TAGS }), false],
     ['a role of others', aSimulatedRole({ tags: FOREIGN_TAGS }), false],
   ] as const)
-    it(`notes ${isRecorded ? 'the location' : 'no location'} if AWS has ${what} and nothing may be created`, async () => {
+    it(`records ${isRecorded ? 'the location' : 'no location'} if AWS has ${what} and nothing may be created`, async () => {
       finalizerResult = { kind: 'controlPlaneDeleting' };
       aws = awsWith(...(part === undefined ? [] : [part]));
       session = sessionOn(aws);
       given();
       await pass();
-      expect(noted().in.kind).to.equal(isRecorded ? 'known' : 'none');
+      expect(recorded().in.kind).to.equal(isRecorded ? 'known' : 'none');
     });
 
   it('calls no AWS API for an object that the cache does not have yet, or that is gone', async () => {
@@ -266,7 +266,7 @@ describe('Reconciler', () => {
   });
 
   it('waits for half a minute after the Cluster of a deleted object has vanished', async () => {
-    deleted({ note: NOTED });
+    deleted({ record: RECORDED_THERE });
     api.server.storage.delete(CLUSTER, { ...KEY, name: 'prod' });
     sync();
     await pass();
@@ -276,13 +276,13 @@ describe('Reconciler', () => {
     expect(requests).to.include('open a session');
   });
 
-  describe('with a living object whose note says that its deletion has begun', () => {
-    const DELETING: Partial<Note> = { ...NOTED, deleting: true };
+  describe('with a living object whose record says that its deletion has begun', () => {
+    const DELETING: Partial<ProfileRecord> = { ...RECORDED_THERE, deleting: true };
     const finalizers = [FINALIZER];
 
     for (const isPaused of [false, true])
       it(`${isPaused ? 'does not delete' : 'deletes'} it again, because clusterctl move has interrupted that, if the API server shows ${isPaused ? 'a' : 'no'} pause`, async () => {
-        given({ metadata: { finalizers }, note: DELETING });
+        given({ metadata: { finalizers }, record: DELETING });
         aws.profiles.set(PROFILE, aSimulatedProfile());
         if (isPaused) api.server.storage.mergePatch(CLUSTER, { ...KEY, name: 'prod' }, { spec: { paused: true } });
         await pass();
@@ -295,8 +295,8 @@ describe('Reconciler', () => {
       ['has not the profile that serves', {}, aSimulatedProfile({ id: 'made-since' })],
       ['is older than the status, which a move drops', { status: RECORDED }, aSimulatedProfile()],
     ] as const)
-      it(`does not delete it, and says so once, if the note ${what}`, async () => {
-        given({ metadata: { finalizers }, note: DELETING, ...parts });
+      it(`does not delete it, and says so once, if the record ${what}`, async () => {
+        given({ metadata: { finalizers }, record: DELETING, ...parts });
         aws.profiles.set(PROFILE, profile);
         aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
         for (let passes = 0; passes < 2; passes++) {
@@ -306,11 +306,11 @@ describe('Reconciler', () => {
         expect(now().metadata.deletionTimestamp).to.equal(undefined);
         expect(aws.profiles.get(PROFILE)?.status).to.equal('ACTIVE');
         expect(recordedEvents.filter((reason) => reason.endsWith('Deletion'))).to.deep.equal(['IgnoredDeletion']);
-        expect(noted().deleting).to.equal(undefined);
+        expect(recorded().deleting).to.equal(undefined);
       });
   });
 
-  describe('with what it has noted', () => {
+  describe('with what it has recorded', () => {
     const putAsWanted = (over: Partial<SimulatedProfile> = {}): void => {
       aws.profiles.set(PROFILE, aSimulatedProfile({ createdAt: NOW - 60_000, ...over }));
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
@@ -322,14 +322,14 @@ describe('Reconciler', () => {
       return session.calls.slice(before).map((call) => call.split(' ')[0] ?? '');
     };
 
-    it('notes a profile that has become as the spec asks for, before status says so', async () => {
+    it('records a profile that has become as the spec asks for, before status says so', async () => {
       given({
         metadata: { finalizers: [FINALIZER] },
-        note: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] },
+        record: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] },
       });
       putAsWanted();
       await pass();
-      expect(noted()).to.deep.include({
+      expect(recorded()).to.deep.include({
         profiles: [{ name: PROFILE, id: PROFILE_ID, served: true, activeSince: NOW }],
         last: NOW - 60_000,
       });
@@ -339,7 +339,7 @@ describe('Reconciler', () => {
 
     it('glances at an object at rest with three calls, and surveys its EKS cluster at first and about every hour', async () => {
       const GLANCE = ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'];
-      given({ note: NOTED });
+      given({ record: RECORDED_THERE });
       putAsWanted();
       expect(await nextPass()).to.include('ListFargateProfiles');
       expect(await nextPass()).to.have.members(GLANCE);
@@ -350,7 +350,7 @@ describe('Reconciler', () => {
     });
 
     it('surveys the EKS cluster as soon as a glance shows something else', async () => {
-      given({ note: NOTED });
+      given({ record: RECORDED_THERE });
       putAsWanted();
       await nextPass();
       aws.profiles.clear();
@@ -360,28 +360,28 @@ describe('Reconciler', () => {
     it('remembers what another client has removed from the object', async () => {
       given();
       await pass();
-      const { profiles, roles } = noted();
+      const { profiles, roles } = recorded();
       expect(profiles).to.have.length(1);
       api.server.storage.mergePatch(PROFILE_KIND, KEY, { metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
       await nextPass();
-      expect(noted().profiles.map(({ id }) => id)).to.deep.equal(profiles.map(({ id }) => id));
-      expect(noted().roles.map(({ name }) => name)).to.deep.equal(roles.map(({ name }) => name));
+      expect(recorded().profiles.map(({ id }) => id)).to.deep.equal(profiles.map(({ id }) => id));
+      expect(recorded().roles.map(({ name }) => name)).to.deep.equal(roles.map(({ name }) => name));
     });
 
-    it('notes that a deletion has begun before it deletes the profile', async () => {
-      deleted({ note: NOTED });
+    it('records that a deletion has begun before it deletes the profile', async () => {
+      deleted({ record: RECORDED_THERE });
       putAsWanted();
       await pass();
       expect(requests.indexOf('PATCH record')).to.be.within(0, requests.indexOf('DeleteFargateProfile') - 1);
-      expect(noted().deleting).to.equal(true);
+      expect(recorded().deleting).to.equal(true);
     });
 
     for (const [situation, parts] of [
       [
         'while AWS has not answered a create request',
-        { note: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } },
+        { record: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } },
       ],
-      ['that has lost its note, because AWS may not have answered a request', { metadata: { annotations: {} } }],
+      ['that has lost its record, because AWS may not have answered a request', { metadata: { annotations: {} } }],
     ] as const)
       it(`keeps a deleted object for a minute ${situation}`, async () => {
         deleted(parts);
@@ -395,7 +395,7 @@ describe('Reconciler', () => {
       });
 
     it('deletes the profile of such a request if it appears meanwhile', async () => {
-      deleted({ note: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } });
+      deleted({ record: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } });
       await nextPass();
       putAsWanted({ createdAt: NOW });
       expect(await nextPass()).to.include('DeleteFargateProfile');
@@ -403,7 +403,7 @@ describe('Reconciler', () => {
 
     describe('beside a younger profile that another record of the object has made', () => {
       const ID = 'made-elsewhere';
-      const FOUND = { ...NOTED, last: NOW - 60_000 };
+      const FOUND = { ...RECORDED_THERE, last: NOW - 60_000 };
       const putElsewhere = (): void => {
         const name = 'team-a_elsewhere';
         aws.profiles.set(name, aSimulatedProfile({ name, id: ID, createdAt: NOW }));
@@ -411,8 +411,8 @@ describe('Reconciler', () => {
       const changesIn = (calls: readonly string[]): readonly string[] =>
         calls.filter((call) => !/^(Get|List|Describe)/.test(call));
 
-      it('changes nothing in AWS, and keeps Ready as the noted profile deserves', async () => {
-        given({ note: FOUND });
+      it('changes nothing in AWS, and keeps Ready as the recorded profile deserves', async () => {
+        given({ record: FOUND });
         putAsWanted();
         await nextPass();
         putElsewhere();
@@ -422,14 +422,14 @@ describe('Reconciler', () => {
       });
 
       it('creates no other profile when its own is gone', async () => {
-        given({ note: FOUND });
+        given({ record: FOUND });
         putElsewhere();
         expect(changesIn(await nextPass())).to.deep.equal([]);
         expect(reasonOf('Stalled')).to.equal('ManagedElsewhere');
       });
 
       it('deletes nothing when the object is deleted', async () => {
-        deleted({ note: FOUND });
+        deleted({ record: FOUND });
         putAsWanted();
         putElsewhere();
         expect(changesIn(await nextPass())).to.deep.equal([]);
@@ -438,7 +438,7 @@ describe('Reconciler', () => {
       });
 
       it('takes the profile over when the annotation names it, among others', async () => {
-        deleted({ metadata: { annotations: { [TAKE_OVER_ANNOTATION]: `other, ${ID}` } }, note: FOUND });
+        deleted({ metadata: { annotations: { [TAKE_OVER_ANNOTATION]: `other, ${ID}` } }, record: FOUND });
         putElsewhere();
         expect(changesIn(await nextPass())).to.deep.equal(['DeleteFargateProfile']);
       });
@@ -453,13 +453,13 @@ describe('Reconciler', () => {
       expect(reasonOf('CredentialsReady')).to.equal(undefined);
     });
 
-    const nowhere = { note: {} };
+    const nowhere = { record: {} };
     const refused = { reason: 'IdentityNotAllowed', message: 'the identity does not allow the namespace' } as const;
 
     for (const [situation, parts, problem] of [
-      ['without a note', { metadata: { annotations: {} } }, refused],
-      ['whose note names a place', { note: { in: HERE } }, refused],
-      ['whose note cannot be read', { metadata: { annotations: { [RECORD_ANNOTATION]: 'x' } } }, refused],
+      ['without a record', { metadata: { annotations: {} } }, refused],
+      ['whose record names a place', { record: { in: HERE } }, refused],
+      ['whose record cannot be read', { metadata: { annotations: { [RECORD_ANNOTATION]: 'x' } } }, refused],
       ['while the identities cannot be read', nowhere, { reason: 'IdentityUnreadable', message: 'no' }],
       [
         'while AWS does not answer',
@@ -499,7 +499,7 @@ describe('Reconciler', () => {
       finalizerResult = result;
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole({ attached: [] }));
-      given({ metadata: { finalizers: [FINALIZER] }, note: NOTED });
+      given({ metadata: { finalizers: [FINALIZER] }, record: RECORDED_THERE });
       await pass();
       expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
     });
@@ -547,8 +547,8 @@ describe('Reconciler', () => {
     expect(session.calls.join()).to.contain('CreateRole');
   });
 
-  it('locks each role of the note, also under another name than that of the spec', async () => {
-    given({ note: { in: HERE, roles: [{ name: RoleName.of('Former') }] } });
+  it('locks each role of the record, also under another name than that of the spec', async () => {
+    given({ record: { in: HERE, roles: [{ name: RoleName.of('Former') }] } });
     await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/former`], async () => {
       expect(await pass()).to.include({ reason: 'NotNow' });
     });
@@ -566,8 +566,8 @@ describe('Reconciler', () => {
     expect(reasonOf('Ready')).to.equal('Ready');
   });
 
-  it('locks no role of the note that another owner has', async () => {
-    given({ note: { in: HERE, roles: [{ name: RoleName.of('theirs'), managed: false }] } });
+  it('locks no role of the record that another owner has', async () => {
+    given({ record: { in: HERE, roles: [{ name: RoleName.of('theirs'), managed: false }] } });
     await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/theirs`], async () => {
       expect(await pass()).to.include({ reason: 'Creating' });
     });
@@ -615,7 +615,7 @@ describe('Reconciler', () => {
     it(`reports ${reason} when the access entry of role ${id} cannot be read, because a recreated role ends Ready`, async () => {
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-      given({ note: { ...NOTED, roles: [{ name: ROLE, id }] } });
+      given({ record: { ...RECORDED_THERE, roles: [{ name: ROLE, id }] } });
       session.onCall = (operation) => (operation === 'DescribeAccessEntry' ? aFailure() : undefined);
       await pass();
       expect(reasonOf('Ready')).to.equal(reason);
@@ -640,7 +640,7 @@ describe('Reconciler', () => {
       for (const name of ['a', 'b']) api.put({ metadata: { name } });
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-      given({ note: NOTED });
+      given({ record: RECORDED_THERE });
       await pass();
       expect(reasonOf('Ready')).to.equal('Ready');
     });
@@ -660,8 +660,8 @@ describe('Reconciler', () => {
       it(`an object asks EKS after a start about the change of a sibling that status shows, which is ${status} by now`, async () => {
         const name = ProfileName.of('team-a_z');
         aws.profiles.set(name, aSimulatedProfile({ name, status, tags: { [OWNER_TAG]: 'team-a/z' } }));
-        const recorded = { ...RECORDED, profileName: name, profileStatus: 'CREATING' };
-        api.put({ metadata: { name: 'z' }, note: { in: HERE }, status: recorded });
+        const reported = { ...RECORDED, profileName: name, profileStatus: 'CREATING' };
+        api.put({ metadata: { name: 'z' }, record: { in: HERE }, status: reported });
         given();
         await pass();
         expect(session.calls).to.include(`DescribeFargateProfile ${name}`);
@@ -671,7 +671,7 @@ describe('Reconciler', () => {
   });
 
   it('adds no control plane finalizer while the creation of a profile is blocked', async () => {
-    given({ metadata: { finalizers: [FINALIZER] }, note: NOTED });
+    given({ metadata: { finalizers: [FINALIZER] }, record: RECORDED_THERE });
     const key = { ...KEY, name: 'prod-control-plane' };
     api.server.storage.mergePatch(CONTROL_PLANE, key, { status: { ready: false } }, 'status');
     sync();
@@ -690,7 +690,7 @@ describe('Reconciler', () => {
     const forbidden = () =>
       json(403, { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: 'forbidden' });
 
-    it('reports a rejected write of the note in Ready, after the events of earlier changes', async () => {
+    it('reports a rejected write of the record in Ready, after the events of earlier changes', async () => {
       given();
       atWrite(4, '/web', forbidden());
       await pass();
@@ -699,7 +699,7 @@ describe('Reconciler', () => {
       expect(reasonOf('Ready')).to.equal('APIServerRefused');
     });
 
-    it('changes nothing in AWS if the note cannot be written because another client wrote first', async () => {
+    it('changes nothing in AWS if the record cannot be written because another client wrote first', async () => {
       given();
       atWrite(
         2,
@@ -710,7 +710,7 @@ describe('Reconciler', () => {
       expect(session.calls.join()).not.to.contain('Create');
     });
 
-    it('throws after a write of the note without an answer, so that the queue retries, and records the events of earlier mutations', async () => {
+    it('throws after a write of the record without an answer, so that the queue retries, and records the events of earlier mutations', async () => {
       given();
       atWrite(4, '/web', new Error('socket hang up'));
       expect(await pass().catch(() => 'thrown')).to.equal('thrown');

@@ -13,7 +13,15 @@ import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import { type ApiRejection, apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
-import { EMPTY_NOTE, type Note, formatLocation, isNeverBegun, locationOf, noteOf, readNote } from '../shared/note.ts';
+import {
+  EMPTY_RECORD,
+  type ProfileRecord,
+  formatLocation,
+  isNeverBegun,
+  locationOf,
+  recordOf,
+  readRecord,
+} from '../shared/record.ts';
 import { hasFinalizer, isDeleting, isStatusLost } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
 import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
@@ -28,7 +36,7 @@ import type { OpenPods } from './drain/open-pods.ts';
 import { execute } from './execute.ts';
 import { goalFor, type Goal } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts, type ReadLiveInputs } from './goal/inputs.ts';
-import { metadataPatch, notePatch } from './goal/metadata.ts';
+import { metadataPatch, recordPatch } from './goal/metadata.ts';
 import { newChecks, mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
 import type { Guards, ReconcileState } from './guards/guards.ts';
 import { holdControlPlane, newPreparations, reasonForWait } from './guards/preparations.ts';
@@ -41,12 +49,12 @@ import { changesInProgress, hasChangeInProgress } from './model/steady-state.ts'
 import { fitsSpec, type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileEnd, ReconcileResult } from './model/result.ts';
-import { isEntryOf, mergeNotes, settle, withLostNote, withUnanswered } from './note.ts';
+import { isEntryOf, mergeRecords, settle, withLostRecord, withUnanswered } from './settle-record.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { readDeletionProtection } from './observe/deletion-protection.ts';
 import { type Looking, type ProfilesAndRoles, glance, seenBy, survey } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
-import { hasAnythingInAws, isAnythingLeft, located, noteAtEnd, withoutDeletion } from './record.ts';
+import { hasAnythingInAws, isAnythingLeft, located, recordAtEnd, withoutDeletion } from './record-changes.ts';
 import type { RetryState, RetryStore } from './memory.ts';
 import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from './report/events.ts';
 import { Finisher } from './finish.ts';
@@ -90,10 +98,10 @@ export interface ReconcilerOptions {
  * 1. `pass`: reads the caches, chooses the goal, and writes the finalizer and other metadata.
  * 2. `openAws`: credentials of the object's identity, and the account that AWS confirms. An object that is neither first
  *    nor second among those that wait for a change in its EKS cluster ends its pass here.
- * 3. `readAws`: a glance at the noted profiles or a survey of the EKS cluster, and then, once, what is desired.
+ * 3. `readAws`: a glance at the recorded profiles or a survey of the EKS cluster, and then, once, what is desired.
  * 4. `changeAws`: plans all changes, and makes them one by one until one is not done. Before each change, guards look
- *    whether it is allowed now, take the turn in the lane, and write the note.
- * 5. `finish`: writes note, status and events, removes the finalizer, or deletes the object. It also chooses when the next
+ *    whether it is allowed now, take the turn in the lane, and write the record.
+ * 5. `finish`: writes record, status and events, removes the finalizer, or deletes the object. It also chooses when the next
  *    pass comes (report/requeue.ts).
  *
  * Locks on the role's name are held from step 3 on, without waiting: a pass that gets none comes again. A step that stops
@@ -186,8 +194,8 @@ export class Reconciler {
     const opened = await this.openAws(before, goal, context);
     if (E.isLeft(opened)) return this.finish(opened.left, goal, context);
     const { session, inputs } = opened.right;
-    this.rememberLostNote(before);
-    const object = await this.noteDeletion(before, context.signal);
+    this.rememberLostRecord(before);
+    const object = await this.recordDeletion(before, context.signal);
     if (object === undefined) return CONFLICT;
     const end = (reason: Reason): Promise<Requeue> =>
       this.finish({ object, end: reason, isAuthenticated: true }, goal, context);
@@ -195,7 +203,7 @@ export class Reconciler {
     const lane = formatLocation({ account: session.account, region, eksCluster });
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
     // Without its status, for example after a move, an object may look unfinished that is at rest: EKS tells.
-    const mayBeAtRest = isStatusLost(object) && noteOf(object).profiles.length > 0;
+    const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
     const wait = mayBeAtRest ? undefined : lanes.findAhead(lane, object);
     if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, eksCluster));
 
@@ -222,7 +230,7 @@ export class Reconciler {
     const read = await this.readAws(object, goal, work, context);
     if (E.isLeft(read)) return this.finish({ object, end: read.left, isAuthenticated: true }, goal, context);
     const { desired, observed } = read.right;
-    if (noteOf(object).deleting === true && !isDeleting(object)) {
+    if (recordOf(object).deleting === true && !isDeleting(object)) {
       if (isMovedWhileDeleted(object, desired, observed)) return this.finisher.resumeDeletion(object, context);
       this.options.recordEvent(object, IGNORED_DELETION);
     }
@@ -230,31 +238,31 @@ export class Reconciler {
   }
 
   /**
-   * `clusterctl move` drops the deletionTimestamp and keeps annotations, so the note says that the deletion has begun.
+   * `clusterctl move` drops the deletionTimestamp and keeps annotations, so the record says that the deletion has begun.
    * Returns `undefined` if another client wrote or deleted the object first.
    */
-  private async noteDeletion(object: AWSFargateProfile, signal: AbortSignal): Promise<AWSFargateProfile | undefined> {
+  private async recordDeletion(object: AWSFargateProfile, signal: AbortSignal): Promise<AWSFargateProfile | undefined> {
     if (!isDeleting(object) || !hasFinalizer(object)) return object;
-    const read = readNote(object);
-    if (read.kind === 'noted' && (read.note.deleting === true || read.note.in.kind === 'none')) return object;
-    const note: Note = { ...this.noteOfObject(object), deleting: true };
-    return this.options.profileWriter.patchMetadata(object, notePatch(object, note), signal);
+    const read = readRecord(object);
+    if (read.kind === 'recorded' && (read.record.deleting === true || read.record.in.kind === 'none')) return object;
+    const record: ProfileRecord = { ...this.recordWithMemory(object), deleting: true };
+    return this.options.profileWriter.patchMetadata(object, recordPatch(object, record), signal);
   }
 
-  private rememberLostNote(object: AWSFargateProfile): void {
+  private rememberLostRecord(object: AWSFargateProfile): void {
     const { retryStore, clock } = this.options;
-    if (readNote(object).kind !== 'absent' || retryStore.get(object).noted !== undefined) return;
+    if (readRecord(object).kind !== 'absent' || retryStore.get(object).recorded !== undefined) return;
     retryStore.update(object, (state) => ({
       ...state,
-      unanswered: withLostNote(state.unanswered ?? {}, clock.monotonic()),
+      unanswered: withLostRecord(state.unanswered ?? {}, clock.monotonic()),
     }));
   }
 
-  private noteOfObject(object: AWSFargateProfile): Note {
-    const { noted } = this.options.retryStore.get(object);
-    const read = readNote(object);
-    const fromStatus = read.kind === 'noted' ? EMPTY_NOTE : noteOf(object);
-    return mergeNotes(read, fromStatus, noted);
+  private recordWithMemory(object: AWSFargateProfile): ProfileRecord {
+    const { recorded } = this.options.retryStore.get(object);
+    const read = readRecord(object);
+    const fromStatus = read.kind === 'recorded' ? EMPTY_RECORD : recordOf(object);
+    return mergeRecords(read, fromStatus, recorded);
   }
 
   /** Left: why the pass ends here. */
@@ -306,19 +314,19 @@ export class Reconciler {
     { signal }: ReconcileContext,
   ): Promise<E.Either<Reason, AwsRead>> {
     const { retryStore, clock } = this.options;
-    const note = this.noteOfObject(object);
+    const record = this.recordWithMemory(object);
     const place = placeOf(target, session.account);
     const looking: Looking = {
       object,
-      identity: identityOf(object, inputs, place, baseNameOf(object, note)),
-      note,
+      identity: identityOf(object, inputs, place, baseNameOf(object, record)),
+      record,
       isLeaving: inputs.controlPlaneFacts === undefined,
       isClusterLeaving: abandonment === 'removeFinalizer',
     };
     const seen = await this.look(session, looking);
     if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, callContext(target, { session, abandonment })));
     const { profiles } = seen.right;
-    const gone = note.profiles.filter(({ name }) => profiles.every((each) => each.name !== name));
+    const gone = record.profiles.filter(({ name }) => profiles.every((each) => each.name !== name));
     const own = [...oursOf({ ...looking, adoptionPolicy: 'Owned' }, profiles), ...gone].map(({ name }) => name);
     this.options.lanes.compare(lane, object, profiles, own);
     const read = await this.accessEntries.complete(session, { target, abandonment }, looking, seen.right, signal);
@@ -331,10 +339,10 @@ export class Reconciler {
     const now = clock.monotonic();
     const { unanswered = {} } = retryStore.update(object, (state) => ({
       ...state,
-      unanswered: withUnanswered(state.unanswered ?? {}, note, now),
+      unanswered: withUnanswered(state.unanswered ?? {}, record, now),
     }));
     const { identity } = looking;
-    const settled = settle(note, seenBy(looking, observed), {
+    const settled = settle(record, seenBy(looking, observed), {
       unanswered,
       now,
       takeOver: takenOver(object),
@@ -349,10 +357,10 @@ export class Reconciler {
 
   private async look(session: Session, looking: Looking): Promise<E.Either<AwsFailure, ProfilesAndRoles>> {
     const { retryStore, clock, random } = this.options;
-    const { object, note } = looking;
+    const { object, record } = looking;
     const until = retryStore.get(object).surveyed?.until ?? 0;
-    const isExpected = looking.isLeaving ? hasChangeInProgress(object) : note.deleting !== true;
-    const mayGlance = isExpected && note.profiles.length > 0 && clock.monotonic() < until;
+    const isExpected = looking.isLeaving ? hasChangeInProgress(object) : record.deleting !== true;
+    const mayGlance = isExpected && record.profiles.length > 0 && clock.monotonic() < until;
     const seen = mayGlance ? await glance(session, looking) : E.right(undefined);
     if (E.isLeft(seen)) return seen;
     if (seen.right !== undefined) return E.right(seen.right);
@@ -374,12 +382,12 @@ export class Reconciler {
     const { retryStore } = this.options;
     const planned = plan(desired, observed);
     const isBegun =
-      planned.changes.length + planned.leftovers.length > 0 || hasAnythingInAws(desired.note, desired, observed);
+      planned.changes.length + planned.leftovers.length > 0 || hasAnythingInAws(desired.record, desired, observed);
     const isThere = observed.cluster === 'there' && isBegun;
-    const known = isDeleting(before) ? desired.note : withoutDeletion(desired.note);
+    const known = isDeleting(before) ? desired.record : withoutDeletion(desired.record);
     const state: ReconcileState = {
       object: before,
-      note: isThere ? located(known, desired, target.identity) : known,
+      record: isThere ? located(known, desired, target.identity) : known,
       observed,
       desired,
       plan: planned,
@@ -398,19 +406,19 @@ export class Reconciler {
       this.finisher.recordStepEvents(state.object, execution.steps, context);
       throw error;
     }
-    const note = noteAtEnd(state.note, desired, observed, execution);
-    const end = mayEnd(execution.end, desired, observed, note)
+    const record = recordAtEnd(state.record, desired, observed, execution);
+    const end = mayEnd(execution.end, desired, observed, record)
       ? execution.end
       : newReason('Outdated', { because: 'AWS has to be read once more before the object may go' });
     const after = observedAfter(observed, execution.steps);
-    return { object: state.object, end, facts: { desired, observed, after, plan: planned }, execution, note };
+    return { object: state.object, end, facts: { desired, observed, after, plan: planned }, execution, record };
   }
 
   /** A role that the object brings along is only used, so no pass decides about it. */
   private rolesToLock(object: AWSFargateProfile): readonly string[] {
-    const noted = this.noteOfObject(object).roles.filter(({ managed }) => managed !== false);
+    const recorded = this.recordWithMemory(object).roles.filter(({ managed }) => managed !== false);
     const asked = roleNameOf(object);
-    const names = [...noted.map(({ name }) => name), ...(asked === undefined ? [] : [asked])];
+    const names = [...recorded.map(({ name }) => name), ...(asked === undefined ? [] : [asked])];
     return [...new Set(names.map((name) => name.toLowerCase()))];
   }
 
@@ -484,15 +492,22 @@ const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
     .map((id) => id.trim());
 
 /**
- * A living object whose note says that its deletion has begun was moved meanwhile, which drops the status. An old copy of a
- * note must not delete what serves, so the note has to have had each profile before this pass has read AWS.
+ * A living object whose record says that its deletion has begun was moved meanwhile, which drops the status. An old copy of a
+ * record must not delete what serves, so the record has to have had each profile before this pass has read AWS.
  */
 const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { profiles }: Observed): boolean =>
-  isStatusLost(object) && oursOf(desired, profiles).every((found) => isEntryOf(noteOf(object).profiles, found));
+  isStatusLost(object) && oursOf(desired, profiles).every((found) => isEntryOf(recordOf(object).profiles, found));
 
-/** A deletion ends only after a survey, and when nothing is left of what the note names. */
-const mayEnd = (end: ReconcileEnd, { wanted, unwanted }: Desired, { depth }: Observed, note: Note): boolean =>
-  end !== 'inSync' || wanted !== undefined || (depth === 'survey' && (unwanted === 'retain' || !isAnythingLeft(note)));
+/** A deletion ends only after a survey, and when nothing is left of what the record names. */
+const mayEnd = (
+  end: ReconcileEnd,
+  { wanted, unwanted }: Desired,
+  { depth }: Observed,
+  record: ProfileRecord,
+): boolean =>
+  end !== 'inSync' ||
+  wanted !== undefined ||
+  (depth === 'survey' && (unwanted === 'retain' || !isAnythingLeft(record)));
 
 const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;

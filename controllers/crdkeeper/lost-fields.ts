@@ -54,9 +54,9 @@ const NOTHING_IN_AWS = '"in":"nowhere"';
 
 /** Returns the fields that an object's annotations repeat: the API server never drops annotations. */
 function fieldsInAnnotations({ metadata }: KubeObject): readonly string[] {
-  const { [RETAIN_ANNOTATION]: retain, [RECORD_ANNOTATION]: note = NOTHING_IN_AWS } = metadata.annotations ?? {};
+  const { [RETAIN_ANNOTATION]: retain, [RECORD_ANNOTATION]: record = NOTHING_IN_AWS } = metadata.annotations ?? {};
   return [
     ...(retain === undefined ? [] : ['spec.deletionPolicy']),
-    ...(note.includes(NOTHING_IN_AWS) ? [] : ['status.account', 'status.region', 'status.eksClusterName']),
+    ...(record.includes(NOTHING_IN_AWS) ? [] : ['status.account', 'status.region', 'status.eksClusterName']),
   ];
 }

@@ -35,7 +35,7 @@ import {
   decodeAWSFargateProfile,
 } from '../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
-import { formatLocation, readNote } from './note.ts';
+import { formatLocation, readRecord } from './record.ts';
 import { roleNameOf } from './profile-names.ts';
 import { turnOrderOf, wantsTurn } from './turn-order.ts';
 
@@ -209,15 +209,15 @@ interface LocatedObject {
 }
 
 /**
- * Returns the location in status, else in the note. Both are empty before AWS has confirmed the EKS cluster, so a
- * tenant who only names a cluster does not learn about its other objects. The note proves nothing to other namespaces,
- * because each client that can write the object can write the note.
+ * Returns the location in status, else in the record. Both are empty before AWS has confirmed the EKS cluster, so a
+ * tenant who only names a cluster does not learn about its other objects. The record proves nothing to other namespaces,
+ * because each client that can write the object can write the record.
  */
 export function locationsOf({ metadata, status }: LocatedObject): readonly string[] {
   const confirmed = confirmedLocationsOf({ status });
   if (confirmed.length > 0) return confirmed;
-  const read = readNote({ metadata });
-  return read.kind === 'noted' && read.note.in.kind === 'known' ? [formatLocation(read.note.in)] : [];
+  const read = readRecord({ metadata });
+  return read.kind === 'recorded' && read.record.in.kind === 'known' ? [formatLocation(read.record.in)] : [];
 }
 
 function confirmedLocationsOf({ status }: Pick<LocatedObject, 'status'>): readonly string[] {

@@ -11,26 +11,26 @@ import {
   ROLE_ARN,
   anObject,
 } from '../awsfargateprofile/testing/builders.ts';
-import type { NotedProfile } from './note.ts';
+import type { RecordedProfile } from './record.ts';
 import { baseNameOf, currentProfileNameOf, roleNameOf } from './profile-names.ts';
 
 const [FORMER, NEXT] = [ProfileName.of('former'), ProfileName.of(`9999-${PROFILE}`)];
 const replace = { updateStrategy: { type: 'Replace' } } as const;
-const noting = (...profiles: readonly NotedProfile[]) => ({ note: { in: HERE, profiles } });
-const served = (name: ProfileName): NotedProfile => ({ name, id: `id-of-${name}`, served: true });
-const unserved = (name: ProfileName): NotedProfile => ({ name, requestedAt: NOW });
+const noting = (...profiles: readonly RecordedProfile[]) => ({ record: { in: HERE, profiles } });
+const served = (name: ProfileName): RecordedProfile => ({ name, id: `id-of-${name}`, served: true });
+const unserved = (name: ProfileName): RecordedProfile => ({ name, requestedAt: NOW });
 
 describe('baseNameOf', () => {
   const rows: readonly (readonly [string, ObjectParts, name: ProfileName])[] = [
     ['the computed name', {}, PROFILE],
     ['spec.profileName', { spec: { profileName: FORMER }, ...noting(served(NEXT)) }, FORMER],
     [
-      'the noted name of the profile that serves, if a client has removed spec.profileName',
+      'the recorded name of the profile that serves, if a client has removed spec.profileName',
       noting(served(FORMER)),
       FORMER,
     ],
     [
-      'that in the status of an object that has lost its note too',
+      'that in the status of an object that has lost its record too',
       { metadata: { annotations: {} }, status: { ...RECORDED, profileName: FORMER } },
       FORMER,
     ],
@@ -87,7 +87,7 @@ describe('roleNameOf', () => {
       ROLE,
     ],
     [
-      'computed with the EKS cluster of the note, if the API server has dropped the field',
+      'computed with the EKS cluster of the record, if the API server has dropped the field',
       withoutCluster(noting()),
       `${HERE.eksCluster}-${PROFILE}_fargate`,
     ],

@@ -1,7 +1,7 @@
 import type { ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { isNamedAfter, profileNameFor, roleNameFor } from '../../pkg/fargate/names.ts';
-import { type Note, currentEntry, noteOf } from './note.ts';
+import { type ProfileRecord, currentEntry, recordOf } from './record.ts';
 import { isReplaceable } from './object-state.ts';
 
 /** Returns spec.profileName, or the computed name. */
@@ -11,31 +11,31 @@ export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileNam
 
 /**
  * Returns the name from which the names of the role and of replacements derive. If a client removes spec.profileName
- * under updateStrategy Reject, the name in the note counts, because EKS cannot rename the profile.
+ * under updateStrategy Reject, the name in the record counts, because EKS cannot rename the profile.
  */
-export function baseNameOf(object: AWSFargateProfile, note: Note = noteOf(object)): ProfileName {
+export function baseNameOf(object: AWSFargateProfile, record: ProfileRecord = recordOf(object)): ProfileName {
   const computed = profileNameOf(object);
   if (object.spec.profileName !== undefined || isReplaceable(object)) return computed;
-  const noted = currentEntry(note.profiles)?.name;
-  return noted === undefined || isNamedAfter(noted, computed) ? computed : noted;
+  const recorded = currentEntry(record.profiles)?.name;
+  return recorded === undefined || isNamedAfter(recorded, computed) ? computed : recorded;
 }
 
-/** Returns the name of the object's current profile by the note: the base name, or a replacement's name. */
+/** Returns the name of the object's current profile by the record: the base name, or a replacement's name. */
 export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
-  const note = noteOf(object);
-  const base = baseNameOf(object, note);
-  const noted = note.profiles.filter(({ name }) => isNamedAfter(name, base));
-  return currentEntry(noted)?.name ?? base;
+  const record = recordOf(object);
+  const base = baseNameOf(object, record);
+  const recorded = record.profiles.filter(({ name }) => isNamedAfter(name, base));
+  return currentEntry(recorded)?.name ?? base;
 }
 
 /**
- * Returns spec.roleName, or the computed name. Returns `undefined` with spec.roleARN, and if neither spec nor note
+ * Returns spec.roleName, or the computed name. Returns `undefined` with spec.roleARN, and if neither spec nor record
  * contains a cluster: under another provider's CRD, the API server may have dropped the fields.
  */
 export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const { roleARN, roleName, clusterName, eksCluster } = object.spec;
   if (roleARN !== undefined) return undefined;
-  const note = noteOf(object);
-  const cluster = clusterName ?? eksCluster?.name ?? (note.in.kind === 'known' ? note.in.eksCluster : undefined);
-  return roleName ?? (cluster && roleNameFor(cluster, baseNameOf(object, note)));
+  const record = recordOf(object);
+  const cluster = clusterName ?? eksCluster?.name ?? (record.in.kind === 'known' ? record.in.eksCluster : undefined);
+  return roleName ?? (cluster && roleNameFor(cluster, baseNameOf(object, record)));
 }

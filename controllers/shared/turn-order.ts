@@ -1,7 +1,7 @@
 import type { KubeObject } from 'controller-runtime/client';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../pkg/cloud/index.ts';
-import { noteOf } from './note.ts';
+import { recordOf } from './record.ts';
 import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving, isProvisioned } from './object-state.ts';
 
 // EKS creates or deletes one Fargate profile of a cluster at a time. This file defines the order in which objects get
@@ -10,13 +10,13 @@ import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving, isProvisioned 
 const ACTIVE: FargateProfile['status'] = 'ACTIVE';
 
 /**
- * Reports whether the object may need EKS to change a profile: it is being deleted and has a profile in the note, it
+ * Reports whether the object may need EKS to change a profile: it is being deleted and has a profile in the record, it
  * was never provisioned, or its profile no longer works or is being replaced.
  */
 export function wantsTurn(object: AWSFargateProfile): boolean {
   const { profileStatus, profileARN } = object.status ?? {};
   if (hasPausedAnnotation(object) || isMoving(object)) return false;
-  const { profiles } = noteOf(object);
+  const { profiles } = recordOf(object);
   const isUnfinished = profiles.some(({ served }) => served !== true);
   if (!isDeleting(object)) return !isProvisioned(object) || profileStatus !== ACTIVE || isUnfinished;
   return hasFinalizer(object) && (profiles.length > 0 || profileARN !== undefined);

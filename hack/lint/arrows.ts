@@ -6,7 +6,7 @@ const STEPS = [
   'reasons',
   'goal',
   'model',
-  'note.ts',
+  'settle-record.ts',
   // Reports depend only on the plan, not on how the plan is made, on memory, or on the AWS calls.
   'report/condition-list.ts',
   'status',
@@ -15,7 +15,7 @@ const STEPS = [
   'observe',
   'desired',
   'plan',
-  'record.ts',
+  'record-changes.ts',
   'memory.ts',
   'lane.ts',
   'drain',

@@ -18,7 +18,7 @@ describe('the rule that status is a report', () => {
   for (const file of [
     'controllers/awsfargateprofile/report/status.ts',
     'controllers/awsfargateprofile/lane.ts',
-    'controllers/shared/note.ts',
+    'controllers/shared/record.ts',
     'controllers/awsfargateprofile/plan/plan.test.ts',
     'controllers/awsfargateprofile/testing/builders.ts',
     'controllers/clusterteardown/reconcile.ts',

@@ -1,11 +1,11 @@
 /**
  * Status is a report: decisions must not depend on it, because a backup, another client or a lost write can change it.
- * Only these files may read the status of an AWSFargateProfile: for reports, for hints about the order, for a lost note
+ * Only these files may read the status of an AWSFargateProfile: for reports, for hints about the order, for a lost record
  * or Retain, and for `initialization.provisioned`, which stays true once set. They provide named functions, which
  * decisions use.
  */
 const READERS: readonly string[] = [
-  'controllers/shared/note.ts',
+  'controllers/shared/record.ts',
   'controllers/shared/object-state.ts',
   'controllers/awsfargateprofile/report/',
   'controllers/awsfargateprofile/status/',
@@ -17,7 +17,7 @@ const READERS: readonly string[] = [
   'controllers/awsfargateprofile/memory.ts',
   'controllers/awsfargateprofile/model/steady-state.ts',
   'controllers/awsfargateprofile/overlap-controller.ts',
-  // For objects in other namespaces, only the status shows who uses a role: tenants can write notes, but not status.
+  // For objects in other namespaces, only the status shows who uses a role: tenants can write records, but not status.
   'controllers/awsfargateprofile/guards/role-users/live-users.ts',
 ];
 

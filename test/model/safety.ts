@@ -53,9 +53,9 @@ function findStoppedPod({ aws, objects }: World, name: string, by: string): stri
   const replace = fieldAt(fieldAt(object?.['spec'], 'updateStrategy'), 'replace');
   if (object === undefined || isDeleting(object) || fieldAt(replace, 'drainTimeout') === undefined) return undefined;
   if (profile?.pod === undefined || isTaker(aws, name, by)) return undefined;
-  const noted: unknown = fieldAt(JSON.parse(object.metadata.annotations?.[RECORD_ANNOTATION] ?? '{}'), 'profiles');
-  const entry: unknown = Array.isArray(noted)
-    ? noted.find((each: unknown) => fieldAt(each, 'name') === name)
+  const recorded: unknown = fieldAt(JSON.parse(object.metadata.annotations?.[RECORD_ANNOTATION] ?? '{}'), 'profiles');
+  const entry: unknown = Array.isArray(recorded)
+    ? recorded.find((each: unknown) => fieldAt(each, 'name') === name)
     : undefined;
   const since = fieldAt(entry, 'drainSince');
   const isOver = typeof since === 'string' && Date.parse(since) <= LONG_AGO;

@@ -195,22 +195,22 @@ const backups = (name: string): readonly Action[] => [
 ];
 
 /** A client such as `kubectl replace` writes the object without the annotations of others. */
-const dropsNote = (name: string): Action =>
+const dropsRecord = (name: string): Action =>
   changes(`a client drops the annotations of ${name}`, pathOf(name), ({ metadata }) =>
     metadata.annotations?.[RECORD_ANNOTATION] === undefined
       ? undefined
       : { metadata: { annotations: { [RECORD_ANNOTATION]: null } } },
   );
 
-/** A user keeps the note and the status of a moment, and sets them back later. */
+/** A user keeps the record and the status of a moment, and sets them back later. */
 const setsBack = (name: string): readonly Action[] => [
   {
     label: `a user keeps the record of ${name}`,
     apply: (world) => {
       const object = world.objects[pathOf(name)];
-      const note = object?.metadata.annotations?.[RECORD_ANNOTATION];
-      if (object === undefined || note === undefined || world.ledger.backup !== undefined) return undefined;
-      return { ...world, ledger: { ...world.ledger, backup: { note, status: object['status'] } } };
+      const record = object?.metadata.annotations?.[RECORD_ANNOTATION];
+      if (object === undefined || record === undefined || world.ledger.backup !== undefined) return undefined;
+      return { ...world, ledger: { ...world.ledger, backup: { record, status: object['status'] } } };
     },
   },
   {
@@ -218,8 +218,8 @@ const setsBack = (name: string): readonly Action[] => [
     apply: (world) => {
       const { backup } = world.ledger;
       const object = world.objects[pathOf(name)];
-      if (object === undefined || backup === undefined || typeof backup['note'] !== 'string') return undefined;
-      const annotations = { ...object.metadata.annotations, [RECORD_ANNOTATION]: backup['note'] };
+      if (object === undefined || backup === undefined || typeof backup['record'] !== 'string') return undefined;
+      const annotations = { ...object.metadata.annotations, [RECORD_ANNOTATION]: backup['record'] };
       const { status: _status, ...rest } = object;
       const restored = { ...rest, metadata: { ...object.metadata, annotations } };
       const status = isRecord(backup['status']) ? { status: backup['status'] } : {};
@@ -231,10 +231,10 @@ const setsBack = (name: string): readonly Action[] => [
 /** Another management cluster, with an older or newer backup of the object, creates a profile for its own spec. */
 const replacesElsewhere = (name: string): Action =>
   inAws(`another management cluster replaces ${name}`, (aws, web) => {
-    const note: unknown = JSON.parse(web.metadata?.annotations?.[RECORD_ANNOTATION] ?? '{}');
+    const record: unknown = JSON.parse(web.metadata?.annotations?.[RECORD_ANNOTATION] ?? '{}');
     const profile = aws.profiles[PROFILE];
     const other = `9999-${PROFILE}`;
-    if (profile?.status !== 'ACTIVE' || aws.profiles[other] !== undefined || fieldAt(note, 'last') === undefined)
+    if (profile?.status !== 'ACTIVE' || aws.profiles[other] !== undefined || fieldAt(record, 'last') === undefined)
       return undefined;
     const serial = aws.serial + 1;
     return withProfile({ ...aws, serial }, other, {
@@ -273,20 +273,20 @@ const inAws = (label: string, change: (aws: Aws, web: Partial<KubeObject>) => Aw
 const PROFILE = 'team-a_web';
 const ROLE = 'prod-team-a_web_fargate';
 
-/** The ids in the note of an object. */
+/** The ids in the record of an object. */
 function idsIn({ metadata }: Partial<KubeObject>, field: 'profiles' | 'roles'): readonly unknown[] {
-  const note: unknown = JSON.parse(metadata?.annotations?.[RECORD_ANNOTATION] ?? '{}');
-  const entries = fieldAt(note, field);
+  const record: unknown = JSON.parse(metadata?.annotations?.[RECORD_ANNOTATION] ?? '{}');
+  const entries = fieldAt(record, field);
   return Array.isArray(entries) ? entries.map((each: unknown) => fieldAt(each, 'id')) : [];
 }
 
-// Without the tags, nothing proves who owns the profile or role if the note does not contain its ID yet.
+// Without the tags, nothing proves who owns the profile or role if the record does not contain its ID yet.
 const stripsProfile = (name: string): Action =>
   inAws(`somebody takes the tags off profile ${name}`, (aws, web) => {
     const profile = aws.profiles[name];
     if (profile === undefined || profile.isStripped) return undefined;
-    const isNoted = idsIn(web, 'profiles').includes(`id-${profile.serial}`);
-    const by = isNoted ? profile.by : 'stranger';
+    const isRecorded = idsIn(web, 'profiles').includes(`id-${profile.serial}`);
+    const by = isRecorded ? profile.by : 'stranger';
     return withProfile(aws, name, { ...profile, tags: unowned(profile.tags), by, isStripped: true });
   });
 
@@ -482,7 +482,7 @@ export const SCENARIOS: readonly Scenario[] = [
     stalls: ['ManagedElsewhere'],
   }),
   scenario('lost records', 'the annotations of an object are dropped', [3, 1], {
-    actions: [creates('web', REPLACE), deletes('web'), OTHER, dropsNote('web')],
+    actions: [creates('web', REPLACE), deletes('web'), OTHER, dropsRecord('web')],
     faults: LOSSES,
   }),
   scenario('elsewhere', 'another management cluster replaces the profile of the same object', [4, 0], {

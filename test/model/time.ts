@@ -49,7 +49,7 @@ function agedField(name: string, value: unknown): unknown {
   );
 }
 
-/** The note of an object is JSON, and so are the times in it. */
+/** The record of an object is JSON, and so are the times in it. */
 function agedText(name: string, text: string): string {
   if (name === RECORD_ANNOTATION) return JSON.stringify(agedField('', JSON.parse(text)));
   if (!/^20\d\d-/.test(text)) return text;

@@ -348,7 +348,7 @@ const agedMemory = once((memory: Memory) => aged(memory));
 const agedObjects = (objects: Objects): Objects =>
   Object.fromEntries(Object.entries(objects).map(([path, object]) => [path, object && agedObject(object)]));
 
-/** The times of status and note are part of the content, so the resourceVersion is that of the changed content. */
+/** The times of status and record are part of the content, so the resourceVersion is that of the changed content. */
 const agedObject = once((object: KubeObject): KubeObject => {
   const { metadata, status } = object;
   const after = { status: aged(status), annotations: aged(metadata.annotations) };

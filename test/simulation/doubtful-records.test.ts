@@ -4,7 +4,7 @@ import { FINALIZER, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts
 import type { CallRecord } from '../aws/call-log.ts';
 import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
-import { isCreateRequested, noteIn } from './world/notes.ts';
+import { isCreateRequested, recordIn } from './world/records.ts';
 import { conditionsOf } from './world/problems.ts';
 import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, RestoredWorld, THIRD } from './world/restored-world.ts';
 import type { SimulationOptions } from './world/simulated-world.ts';
@@ -33,7 +33,7 @@ const arnsIn = ({ aws }: RestoredWorld): readonly string[] => aws.admin.profiles
 const eksDone = (world: RestoredWorld, from = 0): readonly string[] =>
   world.eksChanges(from).filter((each) => each.split(' ').length === 2);
 
-const dropNote = (world: RestoredWorld): void => world.change({ metadata: { annotations: null } });
+const dropRecord = (world: RestoredWorld): void => world.change({ metadata: { annotations: null } });
 
 const isAsked = (world: RestoredWorld, operation: string, name = BASE): boolean =>
   world
@@ -137,7 +137,7 @@ describe('an object that Velero restores into another namespace', () => {
       restoreIntoTeam(world, hasStatus);
       const isOwn = (): boolean => shownOfTeam(world) === 'True/Ready' && world.names.includes(`${TEAM}_web`);
       await world.until('a profile of its own', isOwn, HOUR);
-      expect(noteIn(teamProfile(world))['for']).to.equal(`${TEAM}/web`);
+      expect(recordIn(teamProfile(world))['for']).to.equal(`${TEAM}/web`);
       expect(arnsIn(world)).to.include.members(before);
       world.api.storage.delete(world.api.kind(PLURAL), { namespace: TEAM, name: 'web' });
       await world.until('the deletion', () => teamProfile(world) === undefined, HOUR);
@@ -247,8 +247,8 @@ describe('an object of Cluster API Provider AWS that is deleted before its first
     });
 });
 
-describe('a manager that is killed at a call to AWS, and whose note is lost with it', () => {
-  /** `atLoss` tells which profiles AWS had when the note was lost. */
+describe('a manager that is killed at a call to AWS, and whose record is lost with it', () => {
+  /** `atLoss` tells which profiles AWS had when the record was lost. */
   type Story = (world: RestoredWorld, atLoss: () => readonly string[]) => Promise<void>;
 
   /** Plays the story, and kills the manager when AWS has carried out its n-th change. False: there are fewer. */
@@ -264,7 +264,7 @@ describe('a manager that is killed at a call to AWS, and whose note is lost with
       if (!('operation' in change) || changes !== moment) return;
       atLoss = world.names;
       world.managers.at(-1)?.kill();
-      dropNote(world);
+      dropRecord(world);
       if (!hasStatus) world.patch(PLURAL, 'web', { status: null }, 'status');
       world.start();
     };
@@ -306,7 +306,7 @@ describe('a manager that is killed at a call to AWS, and whose note is lost with
         world.change({ spec: { ...OTHER, roleName: 'other-role' } });
         await settled(world, REPLACEMENT);
         expect(gaps).to.deep.equal([]);
-        // The tags of a role do not name the object. So if the note is lost after the former profile has gone, the role stays.
+        // The tags of a role do not name the object. So if the record is lost after the former profile has gone, the role stays.
         if (atLoss().join() === REPLACEMENT) world.aws.admin.removeRole({ name: ROLE });
         await world.until('the end of the former role', () => world.role('', ROLE) === undefined, HOUR);
         expect(eksDone(world)).to.deep.equal([FIRST_CREATE, `Create ${REPLACEMENT}`, FIRST_DELETE]);
@@ -328,17 +328,17 @@ describe('an EKS that shows a profile 50 s late', () => {
     return world;
   }
 
-  async function restartWithoutNote(world: RestoredWorld): Promise<void> {
+  async function restartWithoutRecord(world: RestoredWorld): Promise<void> {
     world.managers.at(-1)?.kill();
-    dropNote(world);
+    dropRecord(world);
     world.start();
   }
 
   for (const isLost of [false, true]) {
-    const words = isLost ? ', and whose note is lost' : '';
+    const words = isLost ? ', and whose record is lost' : '';
     it(`creates one profile for an object${words}`, async () => {
       const world = await startLate();
-      if (isLost) await restartWithoutNote(world);
+      if (isLost) await restartWithoutRecord(world);
       await world.ready('web');
       expect(eksDone(world)).to.deep.equal([FIRST_CREATE]);
       await world.deleteAndFinish('web');
@@ -346,7 +346,7 @@ describe('an EKS that shows a profile 50 s late', () => {
 
     it(`keeps nothing of an object that is deleted meanwhile${words}`, async () => {
       const world = await startLate();
-      if (isLost) await restartWithoutNote(world);
+      if (isLost) await restartWithoutRecord(world);
       await world.clock.advance(SECOND);
       world.delete('web');
       await world.gone('web');
@@ -360,7 +360,7 @@ describe('an EKS that shows a profile 50 s late', () => {
       world.change({ spec: OTHER });
       await world.until('the second create', () => isAsked(world, 'CreateFargateProfile', REPLACEMENT));
       await world.clock.advance(SECOND);
-      if (isLost) await restartWithoutNote(world);
+      if (isLost) await restartWithoutRecord(world);
       world.change({ spec: THIRD });
       const wanted = (): boolean =>
         world.shown() === 'True/Ready' &&
@@ -377,7 +377,7 @@ describe('a role whose creation IAM does not answer', () => {
   const kinds = ['no-answer-before', 'no-answer-after', 'reset-after'] as const;
   for (const kind of kinds)
     for (const isLost of [false, true])
-      it(`leaves nothing if the object is deleted then (${kind}${isLost ? ', the note is lost' : ''})`, async () => {
+      it(`leaves nothing if the object is deleted then (${kind}${isLost ? ', the record is lost' : ''})`, async () => {
         const world = new RestoredWorld({ aws: { iam: { readAfterCreateMs: 30 * SECOND } } });
         const manager = world.start();
         world.aws.admin.addFault({ operation: 'CreateRole', kind, times: 1 });
@@ -385,7 +385,7 @@ describe('a role whose creation IAM does not answer', () => {
         await world.until('the request', () => isAsked(world, 'CreateRole', ROLE));
         await world.clock.advance(SECOND);
         manager.kill();
-        if (isLost) dropNote(world);
+        if (isLost) dropRecord(world);
         world.delete('web');
         world.start();
         await world.gone('web');
@@ -547,14 +547,14 @@ describe('a manager with a wrong clock', () => {
     });
 });
 
-describe('a note that says that the deletion has begun, set back by Git', () => {
+describe('a record that says that the deletion has begun, set back by Git', () => {
   it('deletes no living object and no profile, and is told', async () => {
     const world = new RestoredWorld();
     await world.startWithReady('web');
-    const note = { ...noteIn(world.backup()), deleting: true };
+    const record = { ...recordIn(world.backup()), deleting: true };
     const before = arnsIn(world);
     const { length } = world.mutations();
-    world.change({ metadata: { annotations: { [RECORD_ANNOTATION]: JSON.stringify(note) } } });
+    world.change({ metadata: { annotations: { [RECORD_ANNOTATION]: JSON.stringify(record) } } });
     await world.until('the event', () =>
       world.objects('events').some((event) => event['reason'] === 'IgnoredDeletion'),
     );
@@ -562,7 +562,7 @@ describe('a note that says that the deletion has begun, set back by Git', () => 
     expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
     expect(arnsIn(world)).to.deep.equal(before);
     expect(world.mutations()).to.have.length(length);
-    expect(noteIn(world.profile('web'))['deleting']).to.equal(undefined);
+    expect(recordIn(world.profile('web'))['deleting']).to.equal(undefined);
     await world.deleteAndFinish('web');
   });
 });
@@ -610,7 +610,7 @@ describe('an object with adoptionPolicy Always', () => {
       await world.finish();
     });
 
-  it('leaves the profile if it was restored without tag and note, and is deleted at once', async () => {
+  it('leaves the profile if it was restored without tag and record, and is deleted at once', async () => {
     const { world, arn } = startAdopting();
     world.change({ metadata: { finalizers: [FINALIZER] } });
     world.delete('web');
@@ -651,7 +651,7 @@ describe('a replacement that EKS fails to create several times in a row', () => 
       world.change({ spec });
       await world.clock.advance(30 * MINUTE);
       world.managers.at(-1)?.kill();
-      dropNote(world);
+      dropRecord(world);
       if (index % 2 === 1) world.patch(PLURAL, 'web', { status: null }, 'status');
       world.start();
     }
@@ -665,7 +665,7 @@ describe('a replacement that EKS fails to create several times in a row', () => 
 });
 
 describe('a create request that another client has overtaken', () => {
-  it('enters no profile of another owner into the note, and the deletion leaves it', async () => {
+  it('enters no profile of another owner into the record, and the deletion leaves it', async () => {
     const world = new RestoredWorld();
     let theirs: string | undefined;
     world.aws.onCall(({ operation }, phase) => {

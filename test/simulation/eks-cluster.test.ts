@@ -6,7 +6,7 @@ import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
-import { noteAnnotation } from './world/notes.ts';
+import { recordAnnotation } from './world/records.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const REGION = 'us-east-1';
@@ -151,7 +151,7 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
         metadata: {
           name: 'web',
           finalizers: [FINALIZER],
-          annotations: noteAnnotation({ name: 'web' }, { eksCluster: 'tools' }),
+          annotations: recordAnnotation({ name: 'web' }, { eksCluster: 'tools' }),
         },
         spec: { eksCluster: TOOLS, selectors: [{ namespace: 'web' }] },
       });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Ms } from 'controller-runtime/env';
 import { errorMessage } from 'controller-runtime/text';
-import { isCreateRequested } from './world/notes.ts';
+import { isCreateRequested } from './world/records.ts';
 import type { SimulatedManager } from './world/simulated-manager.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
@@ -112,7 +112,7 @@ describe('leader election', () => {
     });
     world.apply('a');
     await world.clock.advance(5 * SECOND);
-    // The leader notes that it is about to call CreateFargateProfile. The answer to this patch
+    // The leader records that it is about to call CreateFargateProfile. The answer to this patch
     // arrives just before the lease expires. So the leader does not make the call, and first renews its lease.
     await world.clock.advance(8.5 * SECOND);
     leader.kubeConnection.restore();

@@ -25,7 +25,7 @@ import { findOrphans } from '../../cmd/capaf/doctor/orphans.ts';
 import { objectNames } from '../../cmd/capaf/import/run.ts';
 import { alignColumns } from '../../cmd/capaf/io.ts';
 import { findBlocker } from '../../controllers/awsfargateprofile/plan/blockers.ts';
-import { notePatch } from '../../controllers/awsfargateprofile/goal/metadata.ts';
+import { recordPatch } from '../../controllers/awsfargateprofile/goal/metadata.ts';
 import { messageOf, newReason } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { eventsAfter } from '../../controllers/awsfargateprofile/report/events.ts';
 import { competitorOf, findRivals, withOverlap } from '../../controllers/awsfargateprofile/status/overlap.ts';
@@ -47,7 +47,7 @@ import { evaluateSelector } from '../../controllers/identities/allowed-namespace
 import { Secrets } from '../../controllers/identities/secrets.ts';
 import { withFieldsOfGroup } from '../../controllers/instancegroups/profile-spec.ts';
 import { apiRejectionFrom } from '../../controllers/shared/api-rejections.ts';
-import { readNote } from '../../controllers/shared/note.ts';
+import { readRecord } from '../../controllers/shared/record.ts';
 import * as cloud from '../../pkg/cloud/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
@@ -62,7 +62,7 @@ import { areTrustPoliciesEqual, checkTrust } from '../../pkg/fargate/trust-polic
 import { matchesWildcard } from '../../pkg/fargate/wildcard.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from './world/cluster.ts';
 import { INSTANCE_GROUPS } from './world/kinds.ts';
-import { noteAnnotation } from './world/notes.ts';
+import { recordAnnotation } from './world/records.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 type Work = () => unknown;
@@ -79,7 +79,7 @@ interface Input {
 const KIB = 1_024;
 /** The maximum total length of the annotations of an object. */
 const ANNOTATIONS = 256 * KIB;
-/** The manager reads no note that is longer than 32 KiB. */
+/** The manager reads no record that is longer than 32 KiB. */
 const NOTE = 16 * KIB;
 /** The maximum length of the managed policy of a role of AWS; trust policies are shorter. */
 const POLICY = 130 * KIB;
@@ -231,45 +231,45 @@ function overlapOf(object: AWSFargateProfile, others: readonly AWSFargateProfile
   return () => withOverlap({}, object, me, findRivals(me, known), 0);
 }
 
-/** What a pass does with a note, in the annotation or in status. */
-const workOnNote = (object: AWSFargateProfile): Work => {
+/** What a pass does with a record, in the annotation or in status. */
+const workOnRecord = (object: AWSFargateProfile): Work => {
   const replaced = { ...object, spec: { ...object.spec, updateStrategy: { type: 'Replace' } as const } };
   const seen = observed({ profile: aProfile() });
   return () => {
     const desired = desiredOf(replaced, {}, seen);
-    return [statusAfter(observedPass({ object: replaced, desired, seen })), notePatch(replaced, desired.note)];
+    return [statusAfter(observedPass({ object: replaced, desired, seen })), recordPatch(replaced, desired.record)];
   };
 };
 
-const withNote = (text: string): AWSFargateProfile =>
+const withRecord = (text: string): AWSFargateProfile =>
   anObject({ metadata: { annotations: { [RECORD_ANNOTATION]: text } } });
 
-/** A note with an unknown field, which the manager keeps. */
-const noteWith = (fields: object): string => JSON.stringify({ v: 1, for: 'team-a/web', ...fields });
+/** A record with an unknown field, which the manager keeps. */
+const recordWith = (fields: object): string => JSON.stringify({ v: 1, for: 'team-a/web', ...fields });
 
 const INPUTS: readonly Input[] = [
   ofTexts('a message', ANNOTATIONS, toPrintableLine),
   ofTexts('an error of AWS', 32 * KIB, classify),
-  ofTexts('the note', NOTE, (text) =>
+  ofTexts('the record', NOTE, (text) =>
     [
       text,
       '['.repeat(text.length),
       '{"a":'.repeat(text.length / 5),
-      noteWith({ in: text }),
-      noteWith({ in: `111122223333/${text}/c` }),
-      noteWith({ identity: text, entry: text }),
-      noteWith({ profiles: [{ name: text }] }),
-    ].map((note) => readNote(withNote(note))),
+      recordWith({ in: text }),
+      recordWith({ in: `111122223333/${text}/c` }),
+      recordWith({ identity: text, entry: text }),
+      recordWith({ profiles: [{ name: text }] }),
+    ].map((record) => readRecord(withRecord(record))),
   ),
-  ofTexts('unknown fields of the note', NOTE, (text) => workOnNote(withNote(noteWith({ newer: text })))()),
+  ofTexts('unknown fields of the record', NOTE, (text) => workOnRecord(withRecord(recordWith({ newer: text })))()),
   {
-    name: 'the entries of a note (their number)',
+    name: 'the entries of a record (their number)',
     size: 300,
     prepare: (count) => {
       const profiles = repeated(count, (n) => ({ name: `${'é'.repeat(20)}-${n}`, served: true }));
       const roles = repeated(count, (n) => ({ name: `r${n}` }));
-      return workOnNote(
-        withNote(noteWith({ in: '111122223333/eu-west-1/team-a_prod-control-plane', profiles, roles })),
+      return workOnRecord(
+        withRecord(recordWith({ in: '111122223333/eu-west-1/team-a_prod-control-plane', profiles, roles })),
       );
     },
   },
@@ -394,14 +394,14 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'the predecessors in the status of an object without a note (their number)',
+    name: 'the predecessors in the status of an object without a record (their number)',
     size: 4_000,
     prepare: (count) => {
       const predecessors = repeated(count, (n) => ({
         name: ProfileName.of(`${'é'.repeat(80)}-${n}`),
         status: 'ACTIVE',
       }));
-      return workOnNote(anObject({ metadata: { annotations: {} }, status: { ...RECORDED, predecessors } }));
+      return workOnRecord(anObject({ metadata: { annotations: {} }, status: { ...RECORDED, predecessors } }));
     },
   },
   {
@@ -554,7 +554,7 @@ async function runManager(size: number): Promise<void> {
   world.awsRegion = 'us-east-1';
   world.api.serve(INSTANCE_GROUPS);
   const spaces = (count = size): string => `a${' \n'.repeat(count / 2)}b`;
-  const annotations = noteAnnotation({ name: 'annotated' }, { in: `123456789012/${spaces()}/c` });
+  const annotations = recordAnnotation({ name: 'annotated' }, { in: `123456789012/${spaces()}/c` });
   const status = {
     conditions: [{ type: 'Ready', status: 'False', message: spaces(), lastTransitionTime: '2026-01-01T00:00:00Z' }],
   };

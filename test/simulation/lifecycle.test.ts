@@ -101,11 +101,11 @@ describe('an object that is deleted during its first pass', () => {
   const moments: readonly (readonly [string, (object: KubeObject) => boolean])[] = [
     ['has its finalizer', ({ metadata }) => (metadata.finalizers ?? []).length > 0],
     [
-      'has its location noted',
+      'has its location recorded',
       ({ metadata }) => metadata.annotations?.[RECORD_ANNOTATION]?.includes('"in":"nowhere"') === false,
     ],
     [
-      'has the role noted',
+      'has the role recorded',
       ({ metadata }) => metadata.annotations?.[RECORD_ANNOTATION]?.includes('"roles":[{') === true,
     ],
   ];

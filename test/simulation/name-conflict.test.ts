@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { EKS_CLUSTER } from './world/cluster.ts';
-import { notedIn } from './world/notes.ts';
+import { recordedIn } from './world/records.ts';
 
 const PROFILE = { cluster: EKS_CLUSTER, name: 'default_web' };
 const THEIR_ROLE = 'arn:aws:iam::123456789012:role/theirs';
@@ -56,7 +56,7 @@ describe('a foreign profile of the same name, created at the same moment', () =>
     const world = await startWithForeignCreate();
     expect(world.mutations().map(({ operation }) => operation)).to.include('CreateFargateProfile');
     expect(world.profile('web')?.['status']).not.to.have.any.keys('profileARN', 'createRequestedAt');
-    expect(notedIn(world.profile('web'), 'profiles')).to.deep.equal([]);
+    expect(recordedIn(world.profile('web'), 'profiles')).to.deep.equal([]);
     world.aws.admin.setProfile({ ...PROFILE, status: 'DELETING' });
     world.triggerReconcile('web');
     await world.clock.advance(2_000);

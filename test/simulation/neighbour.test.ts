@@ -4,7 +4,7 @@ import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
 import { WEB, startUntilReady } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
-import { noteAnnotation } from './world/notes.ts';
+import { recordAnnotation } from './world/records.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { isTenantReady } from './world/tenants.ts';
 
@@ -116,7 +116,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     neighbour.createCluster({ ready: false });
     const claim = (name: string) => ({
       finalizers: [FINALIZER],
-      annotations: noteAnnotation({ namespace: INTRUDER, name }),
+      annotations: recordAnnotation({ namespace: INTRUDER, name }),
     });
     world.aws.admin.putRole({
       name: `${CLUSTER}-${INTRUDER}_of-role_fargate`,
@@ -178,7 +178,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.startWithReady('web');
     const roleARN = world.aws.admin.roles().find(({ name }) => name === WEB_ROLE)?.arn;
     const neighbour = new Neighbour(world);
-    const annotations = noteAnnotation({ namespace: INTRUDER, name: 'thief' });
+    const annotations = recordAnnotation({ namespace: INTRUDER, name: 'thief' });
     neighbour.createProfile('thief', { roleARN, clusterName: 'none' }, { finalizers: [FINALIZER], annotations });
     world.delete('web');
     await world.gone('web');
@@ -232,7 +232,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
       neighbour.createProfile(
         `theirs-${index}`,
         { roleARN: arn, profileName: `theirs-${index}`, adoptionPolicy },
-        { finalizers: [FINALIZER], annotations: noteAnnotation({ namespace: INTRUDER, name: `theirs-${index}` }) },
+        { finalizers: [FINALIZER], annotations: recordAnnotation({ namespace: INTRUDER, name: `theirs-${index}` }) },
       );
     world.start();
     for (const name of ['theirs-0', 'theirs-1'])

@@ -93,7 +93,7 @@ describe('two objects whose selectors a pod can match both', () => {
     await world.deleteAndFinish('shop');
   });
 
-  it('count by a note without status in their own namespace only', async () => {
+  it('count by a record without status in their own namespace only', async () => {
     const world = new SimulatedWorld();
     world.aws.admin.createCluster({ name: 'shared', region: 'us-east-1' });
     world.start('--allow-eks-cluster=*=123456789012/us-east-1/shared');
@@ -103,7 +103,7 @@ describe('two objects whose selectors a pod can match both', () => {
       const manifest = { metadata: { name, annotations }, spec: { eksCluster, selectors } };
       world.api.storage.create(world.api.kind(PLURAL), namespace, manifest);
     };
-    const noted = (namespace: string, name: string) => ({
+    const recorded = (namespace: string, name: string) => ({
       'cluster.x-k8s.io/paused': '',
       [RECORD_ANNOTATION]: JSON.stringify({
         v: 1,
@@ -117,10 +117,10 @@ describe('two objects whose selectors a pod can match both', () => {
     await world.until('it is Ready', () => isTenantReady(world, 'team-a', 'web'));
     const overlap = () =>
       conditionsOf(tenantProfile(world, 'team-a', 'web')).find(({ type }) => type === 'SelectorsOverlap');
-    create('team-b', 'restored', noted('team-b', 'restored'));
+    create('team-b', 'restored', recorded('team-b', 'restored'));
     await world.clock.advance(TOLD);
     expect(overlap()?.reason).to.equal('NoOverlapSeen');
-    create('team-a', 'moved', noted('team-a', 'moved'));
+    create('team-a', 'moved', recorded('team-a', 'moved'));
     await world.clock.advance(TOLD);
     expect(overlap()?.message).to.contain('AWSFargateProfile team-a/moved').and.to.not.contain('team-b');
   });

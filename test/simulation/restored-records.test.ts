@@ -54,7 +54,7 @@ describe('a record of an earlier moment', () => {
       await world.deleteAndFinish('web');
     });
 
-  it('without status and note leaves nothing if the object is deleted before its first pass', async () => {
+  it('without status and record leaves nothing if the object is deleted before its first pass', async () => {
     const world = new RestoredWorld();
     await world.startReplaced();
     const { metadata, spec } = world.backup();
@@ -98,7 +98,7 @@ describe('an object that is applied again after a replacement', () => {
   });
 });
 
-describe('a note that another client changes', () => {
+describe('a record that another client changes', () => {
   for (const moment of ['False/Replacing', 'True/PredecessorKept', 'True/RemovingPredecessor', 'True/Ready'])
     it(`is found again by a new manager if kubectl replace has dropped it at ${moment}`, async () => {
       const world = new RestoredWorld();
@@ -117,7 +117,7 @@ describe('a note that another client changes', () => {
       await world.deleteAndFinish('web');
     });
 
-  it('keeps the profile that serves if Git sets an old note back', async () => {
+  it('keeps the profile that serves if Git sets an old record back', async () => {
     const world = new RestoredWorld();
     world.start();
     world.applyWith('web', REPLACE);
@@ -137,7 +137,7 @@ describe('a note that another client changes', () => {
     const leaving = world.backup();
     world.delete('web');
     await world.until(
-      'the note of the deletion',
+      'the record of the deletion',
       () => world.backup().metadata.annotations?.[RECORD_ANNOTATION]?.includes('"deleting":true') === true,
     );
     const { metadata } = world.backup();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Ms } from 'controller-runtime/env';
 import type { CallRecord } from '../aws/call-log.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
-import { noteIn } from './world/notes.ts';
+import { recordIn } from './world/records.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
@@ -61,7 +61,7 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
     await world.until('one is deleted, and the others wait', () =>
       names.every((name) => reasonOf(name) === (name === 'a' ? 'DeletingProfile' : 'WaitingForSibling')),
     );
-    for (const name of names) expect(noteIn(world.profile(name)), name).to.include({ deleting: true });
+    for (const name of names) expect(recordIn(world.profile(name)), name).to.include({ deleting: true });
     await world.gone(...names);
     await world.finish();
   });

@@ -60,10 +60,10 @@ describe('the writes to the API server', () => {
       'metadata annotations, finalizers, labels, ownerReferences',
       // The manager adds its finalizer to the control plane once for all AWSFargateProfiles of a Cluster.
       'control plane finalizer',
-      // The note of the request for the role, and of the role's id before its policy is attached.
+      // The record of the request for the role, and of the role's id before its policy is attached.
       'metadata annotations',
       'metadata annotations',
-      // The note of the request for the profile, and of the profile's id.
+      // The record of the request for the profile, and of the profile's id.
       'metadata annotations',
       'metadata annotations',
       // After the CreateFargateProfile call, the manager writes only conditions and Events, which tell the user about

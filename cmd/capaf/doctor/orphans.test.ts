@@ -134,10 +134,10 @@ describe('an orphan among the IAM roles', () => {
       false,
     ],
     [
-      'that the note of an object has, for example after a replacement',
+      'that the record of an object has, for example after a replacement',
       roleOf({ name: RoleName.of('x') }),
       [],
-      [{ ...anObject({ note: { in: HERE, roles: [{ name: RoleName.of('x') }] } }) }],
+      [{ ...anObject({ record: { in: HERE, roles: [{ name: RoleName.of('x') }] } }) }],
       false,
     ],
     ['while an object of its namespace cannot be decoded', roleOf(), [], [{ ...anObject(), spec: 1 }], false],

@@ -1,6 +1,6 @@
 import { keyText, type KubeObject } from 'controller-runtime/client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { noteOf } from '../../../controllers/shared/note.ts';
+import { recordOf } from '../../../controllers/shared/record.ts';
 import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
@@ -48,7 +48,7 @@ export function findOrphans(facts: Pick<AwsFacts, 'clusters' | 'roles'>, objects
 function findExtraProfiles(object: AWSFargateProfile, profiles: readonly FargateProfile[]): readonly Orphan[] {
   const { namespace, name } = object.metadata;
   const { profileName, predecessors = [] } = object.status ?? {};
-  const own = [profileName, ...[...predecessors, ...noteOf(object).profiles].map((each) => each.name)];
+  const own = [profileName, ...[...predecessors, ...recordOf(object).profiles].map((each) => each.name)];
   const commands = [shellCommand(['kubectl', '-n', namespace, 'describe', `awsfargateprofile/${name}`])];
   const owner = ownerTagValue({ namespace, name });
   return profiles
@@ -88,8 +88,8 @@ function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
 function rolesNamedIn(objects: readonly KubeObject[]): (inLowerCase: string) => boolean {
   const readable = decoded(objects);
   const names = readable.flatMap((object) => {
-    const noted = noteOf(object).roles.map(({ name }) => name);
-    return [roleNameOf(object), object.status?.role?.name, ...noted];
+    const recorded = recordOf(object).roles.map(({ name }) => name);
+    return [roleNameOf(object), object.status?.role?.name, ...recorded];
   });
   const named = new Set(names.map((name) => name?.toLowerCase()));
   return (inLowerCase) => readable.length < objects.length || named.has(inLowerCase);

@@ -78,7 +78,7 @@ class Scene {
 
   /**
    * Adds an AWSFargateProfile, with its profile in EKS unless the status has none. `requested` is a replacement in the
-   * note. It counts as `served` if it is also in the status.
+   * record. It counts as `served` if it is also in the status.
    */
   managed(name: string, selectors: readonly Selector[], status: Fields = {}, isInEks = true, requested?: string): void {
     if (isInEks) this.inEks(`default_${name}`, selectors);
@@ -95,9 +95,9 @@ class Scene {
     const replacement = { name: requested, ...(status['profileName'] === requested && { id: '2', served: true }) };
     const profiles = [{ name: `default_${name}`, id: '1', served: true }, ...(requested ? [replacement] : [])];
     const place = `${ACCOUNT}/${REGION}/${EKS}`;
-    const note = JSON.stringify({ v: 1, for: `default/${name}`, in: place, profiles, roles: [] });
+    const record = JSON.stringify({ v: 1, for: `default/${name}`, in: place, profiles, roles: [] });
     const fields = {
-      ...(requested !== undefined && { metadata: { annotations: { [RECORD_ANNOTATION]: note } } }),
+      ...(requested !== undefined && { metadata: { annotations: { [RECORD_ANNOTATION]: record } } }),
       spec: { clusterName: 'prod', selectors },
       status: { ...inEks, ...status },
     };

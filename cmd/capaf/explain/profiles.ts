@@ -1,7 +1,7 @@
 import { keyOf, keyText } from 'controller-runtime/client';
 import { parseTimestamp } from 'controller-runtime/env';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { noteOf } from '../../../controllers/shared/note.ts';
+import { recordOf } from '../../../controllers/shared/record.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { toSelectors } from '../../../pkg/fargate/selectors.ts';
@@ -68,7 +68,7 @@ function isSpecOfProfile(object: AWSFargateProfile): boolean {
  * the profile in status.
  */
 const successorsOf = (object: AWSFargateProfile): readonly string[] =>
-  noteOf(object).profiles.flatMap(({ name, served }) =>
+  recordOf(object).profiles.flatMap(({ name, served }) =>
     served === true || name === object.status?.profileName ? [] : [name],
   );
 

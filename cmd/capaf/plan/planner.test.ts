@@ -8,7 +8,7 @@ import { type Api, CLUSTER, PROFILE_KIND, newApi } from '../../../controllers/aw
 import {
   ACCOUNT,
   EKS_CLUSTER,
-  NOTED,
+  RECORDED_THERE,
   OWNER_TAG,
   PROFILE_ID,
   PROFILE_TAGS,
@@ -40,7 +40,7 @@ interface World {
  */
 async function planDeletion({ isClusterDeleted, deletionProtection }: World): Promise<string> {
   const api = newApi();
-  const key = keyOf(api.put({ note: NOTED, status: RECORDED }));
+  const key = keyOf(api.put({ record: RECORDED_THERE, status: RECORDED }));
   api.putControlPlane({ region: RECORDED.region, eksClusterName: EKS_CLUSTER });
   const cluster = api.putCluster({ controlPlaneRef: REFERENCE }, { finalizers: ['cluster.cluster.x-k8s.io'] });
   if (isClusterDeleted) api.server.storage.delete(CLUSTER, keyOf(cluster));
@@ -82,13 +82,13 @@ function siblings(statuses: Readonly<Record<string, SimulatedProfile['status']>>
     const profile = ProfileName.of(`team-a_${name}`);
     const podExecutionRoleArn = RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/${role}`);
     const tags = { ...PROFILE_TAGS, [OWNER_TAG]: `team-a/${name}` };
-    const note = {
-      ...NOTED,
+    const record = {
+      ...RECORDED_THERE,
       profiles: [{ name: profile, id: PROFILE_ID, served: true }],
       roles: [{ name: role, id: 'AROAEXAMPLE', checked: true }],
     } as const;
     return {
-      key: keyOf(api.put({ metadata: { name }, note, status: RECORDED })),
+      key: keyOf(api.put({ metadata: { name }, record, status: RECORDED })),
       inAws: [
         aSimulatedProfile({ name: profile, status, podExecutionRoleArn, tags }),
         aSimulatedRole({ name: role }),

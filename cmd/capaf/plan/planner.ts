@@ -12,7 +12,7 @@ import { type Clock, formatAge, type Ms, systemRandom } from 'controller-runtime
 import type { AWSFargateProfile, Condition } from '../../../api/v1beta2/index.ts';
 import { newReconcile, newReconcilerParts } from '../../../controllers/awsfargateprofile/controller.ts';
 import type { OpenPods } from '../../../controllers/awsfargateprofile/drain/open-pods.ts';
-import { locationOf } from '../../../controllers/shared/note.ts';
+import { locationOf } from '../../../controllers/shared/record.ts';
 import { type Caches, listSiblings, newCaches } from '../../../controllers/shared/caches.ts';
 import { ControlPlaneAccounts } from '../../../controllers/shared/control-plane/control-plane-accounts.ts';
 import { ControlPlaneFinalizer } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';

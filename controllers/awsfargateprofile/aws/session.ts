@@ -5,7 +5,7 @@ import { credentialsName, type Session, type SessionRequest, type Sessions } fro
 import type { Goal } from '../goal/goal.ts';
 import { isSteady, hasChangeInProgress } from '../model/steady-state.ts';
 import { isProvisioned } from '../../shared/object-state.ts';
-import { locationOf } from '../../shared/note.ts';
+import { locationOf } from '../../shared/record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
 import { type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';

@@ -16,7 +16,7 @@ import {
   CONTROL_PLANE_FACTS,
   EKS_CLUSTER,
   HERE,
-  NOTED,
+  RECORDED_THERE,
   NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -239,11 +239,11 @@ describe('desiredFor', () => {
     });
   });
 
-  it('has the note of this pass, and the profiles that another record has made', () => {
-    const object = anObject({ note: { ...NOTED, last: NOW } });
+  it('has the record of this pass, and the profiles that another record has made', () => {
+    const object = anObject({ record: { ...RECORDED_THERE, last: NOW } });
     const stranger = aProfile({ name: ProfileName.of('9999-team-a_web'), createdAt: NOW, selectors: [] });
-    const { note, elsewhere } = desiredOf(object, {}, { ...asWanted(), profiles: [aProfile(), stranger] });
-    expect(note).to.deep.include({ ...NOTED, last: NOW });
+    const { record, elsewhere } = desiredOf(object, {}, { ...asWanted(), profiles: [aProfile(), stranger] });
+    expect(record).to.deep.include({ ...RECORDED_THERE, last: NOW });
     expect(elsewhere).to.deep.equal([stranger]);
   });
 
@@ -262,11 +262,11 @@ describe('desiredFor', () => {
   it('proves nothing to be of CAPA without a ready control plane, unless nothing was created', () => {
     const isUnproven = (targetSource: TargetSource, parts: ObjectParts) =>
       desiredOfDeletion(aDeletedObject(parts), { targetSource }).isUnproven;
-    const withoutNote = { metadata: { annotations: {} } };
-    expect(isUnproven('unreadyControlPlane', withoutNote)).to.equal(true);
-    expect(isUnproven('unreadyControlPlane', { note: NOTED })).to.equal(true);
+    const withoutRecord = { metadata: { annotations: {} } };
+    expect(isUnproven('unreadyControlPlane', withoutRecord)).to.equal(true);
+    expect(isUnproven('unreadyControlPlane', { record: RECORDED_THERE })).to.equal(true);
     expect(isUnproven('unreadyControlPlane', {}), 'nothing was created').to.equal(false);
-    expect(isUnproven('controlPlane', withoutNote)).to.equal(false);
+    expect(isUnproven('controlPlane', withoutRecord)).to.equal(false);
   });
 
   it('contains the reason for which nothing may be created', () => {
@@ -301,15 +301,15 @@ describe('desiredFor, once AWS has answered', () => {
     });
   const replace = { updateStrategy: { type: 'Replace' } } as const;
   const gone = (managed?: false) => ({
-    note: { ...NOTED, roles: [{ name: PODS, id: 'AROAPODS', ...(managed === false && { managed }) }] },
+    record: { ...RECORDED_THERE, roles: [{ name: PODS, id: 'AROAPODS', ...(managed === false && { managed }) }] },
   });
   const unread = (seen: Observed): Observed => ({ ...seen, roles: [{ name: PODS, found: 'unread' }] });
 
   for (const [situation, parts, seen, role] of [
     ['that the profile uses, which CAPA made before v2.7.0', {}, using(FORMER_ROLE), FORMER_ROLE],
     ['that the profile uses, and whose tags prove it to be of this object', {}, withPods(ROLE_TAGS), 'pods'],
-    ['that the profile uses, which the note has and IAM does not', gone(), using('pods'), 'pods'],
-    ['that the profile uses, which the note has and the pass has not read', gone(), unread(using('pods')), 'pods'],
+    ['that the profile uses, which the record has and IAM does not', gone(), using('pods'), 'pods'],
+    ['that the profile uses, which the record has and the pass has not read', gone(), unread(using('pods')), 'pods'],
     [
       'of the spec, although the profile uses another one',
       { spec: { roleName: RoleName.of('x') } },
@@ -344,7 +344,7 @@ describe('desiredFor, once AWS has answered', () => {
 
   it('keeps all names of a profile after spec.profileName was removed', () => {
     const name = ProfileName.of('shared_web');
-    const object = anObject({ note: { in: HERE, profiles: [{ name, id: PROFILE_ID, served: true }] } });
+    const object = anObject({ record: { in: HERE, profiles: [{ name, id: PROFILE_ID, served: true }] } });
     const { identity } = desiredOf(object, {}, observed({ profile: aProfile({ name }) }));
     const roles = ['prod-shared_web_fargate', `${EKS_CLUSTER}-shared_web_fargate`];
     expect(identity).to.deep.include({ profileName: name, capaRoleNames: roles, adoptable: { profile: name, roles } });
@@ -352,7 +352,7 @@ describe('desiredFor, once AWS has answered', () => {
 
   it('has no names of the former profile if that belongs to another object now', () => {
     const name = ProfileName.of('shared_web');
-    const object = anObject({ note: { in: HERE, profiles: [{ name, id: PROFILE_ID, served: true }] } });
+    const object = anObject({ record: { in: HERE, profiles: [{ name, id: PROFILE_ID, served: true }] } });
     const { identity } = desiredOf(object, {}, observed({ profile: aProfile({ name, tags: FOREIGN_TAGS }) }));
     expect(identity).to.include({ profileName: PROFILE });
   });
@@ -370,11 +370,11 @@ describe('findSpecProblem, before AWS is read,', () => {
   for (const [situation, parts, over, problem] of [
     ['a spec that EKS refuses', { spec: { selectors: [] } }, {}, 'InvalidSpec'],
     ['missing subnets', {}, noSubnets, 'NoPrivateSubnets'],
-    ['missing subnets of a profile that may be there', { note: NOTED }, noSubnets, 'none'],
+    ['missing subnets of a profile that may be there', { record: RECORDED_THERE }, noSubnets, 'none'],
     ["a value beyond the operator's limits", policy, limits, 'NotAllowedByOperator'],
     [
       "a value beyond the operator's limits, of a profile that may be there",
-      { ...policy, note: NOTED },
+      { ...policy, record: RECORDED_THERE },
       limits,
       'none',
     ],

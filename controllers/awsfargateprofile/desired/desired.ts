@@ -15,7 +15,7 @@ import {
   findPolicyExcess,
   findRoleExcess,
 } from '../../../pkg/fargate/operator-limits.ts';
-import { type Note, noteOf } from '../../shared/note.ts';
+import { type ProfileRecord, recordOf } from '../../shared/record.ts';
 import { isProvisioned, isReplaceable } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
@@ -23,7 +23,7 @@ import { fitsSpec, type Observed } from '../model/observed-state.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
 import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/identity.ts';
-import { isEntryOf, roleEntryOf } from '../note.ts';
+import { isEntryOf, roleEntryOf } from '../settle-record.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import { wantedProfile, wantedRole, chooseName } from './profile-and-role.ts';
@@ -47,8 +47,8 @@ export interface DesiredInputs {
 }
 
 /** What a pass has learned from AWS about the profiles of the object. */
-export interface NoteAfterReading {
-  readonly note: Note;
+export interface Settled {
+  readonly record: ProfileRecord;
   readonly elsewhere: readonly FargateProfile[];
   readonly isLost: boolean;
 }
@@ -60,13 +60,13 @@ export interface NoteAfterReading {
 export function desiredFor(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
-  { note, elsewhere, isLost }: NoteAfterReading,
+  { record, elsewhere, isLost }: Settled,
   observed: Observed,
 ): E.Either<Reason, Desired> {
   const { target, controlPlaneFacts, unwanted, abandonment, limits } = inputs;
   const place = placeOf(target, inputs.account);
-  const byNote = ownerOf(object, identityOf(object, inputs, place, baseNameOf(object, note)));
-  const identity = identityOf(object, inputs, place, baseNameOf(object, withoutForeign(note, byNote, observed)));
+  const byRecord = ownerOf(object, identityOf(object, inputs, place, baseNameOf(object, record)));
+  const identity = identityOf(object, inputs, place, baseNameOf(object, withoutForeign(record, byRecord, observed)));
   const isPursued = controlPlaneFacts !== undefined;
   const common = {
     ...ownerOf(object, identity),
@@ -79,12 +79,12 @@ export function desiredFor(
     isReplaceable: isPursued && isReplaceable(object),
     keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,
     drainTimeout: parseDuration(object.spec.updateStrategy?.replace?.drainTimeout ?? '') ?? 0,
-    note,
+    record,
     elsewhere,
     isLost,
     isProvisioned: isProvisioned(object),
     isQuotaExceeded: inputs.isQuotaExceeded,
-    isUnproven: inputs.targetSource === 'unreadyControlPlane' && note.in.kind !== 'none',
+    isUnproven: inputs.targetSource === 'unreadyControlPlane' && record.in.kind !== 'none',
     creationBlocker: controlPlaneFacts?.creationBlocker,
     // The operator's limits do not block a deletion.
     limits: isPursued ? limits : NO_LIMITS,
@@ -96,7 +96,7 @@ export function desiredFor(
   const isOwnRole = (name: string): boolean => isKnownRole(common, observed, name);
   const name = chooseName(object, {
     base: identity.profileName,
-    note,
+    record,
     ours,
     all: observed.profiles,
     fits: (profile) => fitsSpec(object, identity, profile, isOwnRole),
@@ -110,23 +110,30 @@ export function desiredFor(
   }))(wanted);
 }
 
-/** A noted profile that a tag gives to another owner by now gives this object no name. */
-function withoutForeign(note: Note, owner: Parameters<typeof ownershipOf>[0], { profiles }: Observed): Note {
+/** A recorded profile that a tag gives to another owner by now gives this object no name. */
+function withoutForeign(
+  record: ProfileRecord,
+  owner: Parameters<typeof ownershipOf>[0],
+  { profiles }: Observed,
+): ProfileRecord {
   const strangers = profiles.filter((each) => {
     const ownership = ownershipOf(owner, each);
     return ownership.kind === 'foreign' && ownership.claimed;
   });
-  return { ...note, profiles: note.profiles.filter((entry) => !strangers.some((each) => isEntryOf([entry], each))) };
+  return {
+    ...record,
+    profiles: record.profiles.filter((entry) => !strangers.some((each) => isEntryOf([entry], each))),
+  };
 }
 
 /** Why AWS cannot fulfil the spec, as far as that follows without reading AWS. An object that waits reports it at once. */
 export function findSpecProblem(object: AWSFargateProfile, inputs: DesiredInputs): Reason | undefined {
   if (inputs.controlPlaneFacts === undefined) return undefined;
-  const note = noteOf(object);
+  const record = recordOf(object);
   const place = placeOf(inputs.target, inputs.account);
-  const base = baseNameOf(object, note);
+  const base = baseNameOf(object, record);
   const identity = identityOf(object, inputs, place, base);
-  const isThere = note.profiles.length > 0;
+  const isThere = record.profiles.length > 0;
   const known = { name: base, existing: undefined, isOwnRole: () => false, isThere };
   const wanted = wantedUnder(object, inputs, { identity, place, limits: inputs.limits }, known);
   if (E.isLeft(wanted)) return wanted.left;
@@ -163,11 +170,11 @@ function wantedUnder(
   return E.map((each: WantedRole) => ({ profile: profile.right, role: each }))(role);
 }
 
-/** The profile's role is one of this object: its tags say so, or it is noted and IAM does not have it any more. */
-function isKnownRole(desired: Pick<Desired, 'identity' | 'note'>, { roles }: Observed, name: string): boolean {
+/** The profile's role is one of this object: its tags say so, or it is recorded and IAM does not have it any more. */
+function isKnownRole(desired: Pick<Desired, 'identity' | 'record'>, { roles }: Observed, name: string): boolean {
   const found = roles.find((each) => isSameRoleName(each.name, name))?.found;
   if (found !== undefined && found !== 'unread') return isRoleTaggedOurs(desired, found);
-  const entry = roleEntryOf(desired.note, name);
+  const entry = roleEntryOf(desired.record, name);
   return entry !== undefined && entry.managed !== false;
 }
 

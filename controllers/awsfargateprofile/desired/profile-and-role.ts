@@ -26,7 +26,7 @@ import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole }
 import type { ControlPlaneFacts } from '../goal/target.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { type Note, servedIn } from '../../shared/note.ts';
+import { type ProfileRecord, servedIn } from '../../shared/record.ts';
 import { isReplaceable } from '../../shared/object-state.ts';
 import { ACTIVE, isFailed, isGoing } from '../model/profile-status.ts';
 
@@ -142,7 +142,7 @@ const isFilled = (list: readonly string[] | undefined): list is readonly string[
 
 export interface ProfileNames {
   readonly base: ProfileName;
-  readonly note: Note;
+  readonly record: ProfileRecord;
   /** The profiles of this object, and all of the EKS cluster. */
   readonly ours: readonly FargateProfile[];
   readonly all: readonly FargateProfile[];
@@ -153,14 +153,14 @@ export interface ProfileNames {
  * The name of the profile that the spec asks for. If a profile of this object fits the spec, the name is that of this
  * profile. Otherwise the controller creates a profile with the name.
  */
-export function chooseName(object: AWSFargateProfile, { base, note, ours, all, fits }: ProfileNames): ProfileName {
+export function chooseName(object: AWSFargateProfile, { base, record, ours, all, fits }: ProfileNames): ProfileName {
   const living = ours.filter((each) => !isGoing(each));
   const [chosen] = living
     .filter(fits)
     .toSorted((a, b) => Number(b.status === ACTIVE) - Number(a.status === ACTIVE) || (a.name < b.name ? -1 : 1));
   if (chosen !== undefined) return chosen.name;
   const named = living.filter(({ name }) => isNamedAfter(name, base));
-  if (!isReplaceable(object)) return (servedIn(note, named) ?? named[0])?.name ?? base;
+  if (!isReplaceable(object)) return (servedIn(record, named) ?? named[0])?.name ?? base;
   const isTaken = (name: ProfileName): boolean => all.some((each) => each.name === name && !isOwnFailed(ours, each));
   const isAsGiven = living.length === 0 || (object.spec.profileName !== undefined && named.length === 0);
   if (isAsGiven) return base;

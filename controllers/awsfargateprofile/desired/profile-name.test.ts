@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import type { Note } from '../../shared/note.ts';
+import type { ProfileRecord } from '../../shared/record.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import {
   HERE,
-  NOTED,
+  RECORDED_THERE,
   PROFILE,
   PROFILE_ID,
   ROLE,
@@ -35,19 +35,21 @@ const PODS: FoundRole = aRole({ name: RoleName.of('pods') });
 const WITH_PODS = { podExecutionRoleArn: PODS.arn };
 const FORMER_ROLE_OF_CAPA = 'team-a_prod-control-plane-team-a_web_fargate';
 
-const served = (...names: readonly string[]): Partial<Note> => ({
+const served = (...names: readonly string[]): Partial<ProfileRecord> => ({
   in: HERE,
   profiles: names.map((name) => ({ name: ProfileName.of(name), id: idOf(name), served: true })),
 });
 
-function nameFor(profiles: Profiles, spec: Spec = {}, note: Partial<Note> = {}): string | undefined {
+function nameFor(profiles: Profiles, spec: Spec = {}, record: Partial<ProfileRecord> = {}): string | undefined {
   const seen: Observed = { ...observed({ role: aRole() }), profiles };
   const roles = [...seen.roles, { name: PODS.name, found: PODS }];
-  return desiredOf(anObject({ spec, note }), {}, { ...seen, roles }).wanted?.profile.name;
+  return desiredOf(anObject({ spec, record }), {}, { ...seen, roles }).wanted?.profile.name;
 }
 
 describe('The name of the wanted profile', () => {
-  for (const [topic, rows] of Object.entries<readonly (readonly [string, string, Profiles, Spec?, Partial<Note>?])[]>({
+  for (const [topic, rows] of Object.entries<
+    readonly (readonly [string, string, Profiles, Spec?, Partial<ProfileRecord>?])[]
+  >({
     'is that of a profile which is as the spec asks for:': [
       ['the base name', PROFILE, [base()]],
       ['the name of a replacement', NINE, [named(NINE)]],
@@ -55,7 +57,7 @@ describe('The name of the wanted profile', () => {
       ['the base name, after a change back', PROFILE, [named(NINE, DIFFERENT), base()], REPLACE],
       ['the ACTIVE one of two', NINE, [base({ status: 'CREATING' }), named(NINE)], REPLACE],
       [
-        'the ACTIVE one of two, although the other is noted',
+        'the ACTIVE one of two, although the other is recorded',
         NINE,
         [base({ status: 'CREATING' }), named(NINE)],
         REPLACE,
@@ -95,18 +97,18 @@ describe('The name of the wanted profile', () => {
       ['with a role that CAPA computes', PROFILE, [base({ podExecutionRoleArn: arnOf(FORMER_ROLE_OF_CAPA) })], REPLACE],
       ['with a role of another owner', NINE, [base({ podExecutionRoleArn: arnOf('theirs') })], REPLACE],
       [
-        'with a role of the note that IAM does not have any more',
+        'with a role of the record that IAM does not have any more',
         PROFILE,
         [base({ podExecutionRoleArn: arnOf('gone') })],
         REPLACE,
-        { ...NOTED, roles: [{ name: RoleName.of('gone'), id: 'AROAGONE' }] },
+        { ...RECORDED_THERE, roles: [{ name: RoleName.of('gone'), id: 'AROAGONE' }] },
       ],
       [
-        "with another owner's role of the note",
+        "with another owner's role of the record",
         NINE,
         [base({ podExecutionRoleArn: arnOf('gone') })],
         REPLACE,
-        { ...NOTED, roles: [{ name: RoleName.of('gone'), id: 'AROAGONE', managed: false }] },
+        { ...RECORDED_THERE, roles: [{ name: RoleName.of('gone'), id: 'AROAGONE', managed: false }] },
       ],
     ],
     'of a profile that is to be created, under Replace, is': [
@@ -161,8 +163,8 @@ describe('The name of the wanted profile', () => {
         {},
         served('9999-former'),
       ],
-      ['the computed one, if the noted one is gone', PROFILE, [], {}, served('former')],
-      ['the computed one, if the noted one is foreign', PROFILE, [named('former', FOREIGN)], {}, served('former')],
+      ['the computed one, if the recorded one is gone', PROFILE, [], {}, served('former')],
+      ['the computed one, if the recorded one is foreign', PROFILE, [named('former', FOREIGN)], {}, served('former')],
       [
         'its own, after spec.profileName and its tags were removed',
         'former',
@@ -180,8 +182,8 @@ describe('The name of the wanted profile', () => {
     ],
   }))
     describe(topic, () => {
-      for (const [situation, name, profiles, spec, note] of rows)
-        it(`${situation}: ${name}`, () => expect(nameFor(profiles, spec, note)).to.equal(name));
+      for (const [situation, name, profiles, spec, record] of rows)
+        it(`${situation}: ${name}`, () => expect(nameFor(profiles, spec, record)).to.equal(name));
     });
 
   it('comes before that of the profile which it replaces, however often the spec changes', () => {

@@ -8,14 +8,14 @@ import {
   RETAIN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
 import type { AWSManagedControlPlane } from '../../../api/external/index.ts';
-import type { NotedRole } from '../../shared/note.ts';
+import type { RecordedRole } from '../../shared/record.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { type Goal, goalFor } from './goal.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import {
   ABSENT,
   MOVED,
-  NOTED,
+  RECORDED_THERE,
   PROFILE,
   RECORDED,
   ROLE,
@@ -65,15 +65,15 @@ const nothingLeft = { ...noCluster, ...noPlane };
 
 /** Objects that have begun, that are deleted, and that have begun nothing, by default with deletionPolicy Delete. */
 const RETAIN = { spec: { deletionPolicy: 'Retain' } } as const;
-const begun = { object: anObject({ note: NOTED }) };
-const retained = { object: anObject({ ...RETAIN, note: NOTED }) };
-const retainedAgain = { object: anObject({ ...RETAIN, note: NOTED, metadata: { finalizers: [] } }) };
-const deleted = { object: aDeletedObject({ note: NOTED }) };
-const deletedRetained = { object: aDeletedObject({ ...RETAIN, note: NOTED }) };
+const begun = { object: anObject({ record: RECORDED_THERE }) };
+const retained = { object: anObject({ ...RETAIN, record: RECORDED_THERE }) };
+const retainedAgain = { object: anObject({ ...RETAIN, record: RECORDED_THERE, metadata: { finalizers: [] } }) };
+const deleted = { object: aDeletedObject({ record: RECORDED_THERE }) };
+const deletedRetained = { object: aDeletedObject({ ...RETAIN, record: RECORDED_THERE }) };
 const unbegun = { object: aDeletedObject() };
 const unrecorded = { object: aDeletedObject({ metadata: { annotations: {} } }) };
-const resumed = { object: anObject({ note: { ...NOTED, deleting: true } }) };
-/** Objects that have lost their note, so that only the status tells where to look. */
+const resumed = { object: anObject({ record: { ...RECORDED_THERE, deleting: true } }) };
+/** Objects that have lost their record, so that only the status tells where to look. */
 const noteless = { metadata: { annotations: {} }, status: RECORDED };
 const unreadable = (parts = {}) => ({ ...marked(RECORD_ANNOTATION, '{"v":2}'), ...parts });
 
@@ -187,7 +187,7 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['whose control plane is deleted', { ...leavingPlane, ...begun }, 'pursue all, create nothing: ClusterDeleting'],
     [
       'applied again, without our finalizer',
-      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, note: NOTED }) },
+      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, record: RECORDED_THERE }) },
       'hold: ClusterDeleting',
     ],
     ['with Retain', { ...leavingPlane, ...retained }, KEEP],
@@ -294,9 +294,9 @@ describe('goalFor', () => {
       newReason('TargetUnknown', { ...facts, abandonment: 'retain' }),
     );
     expect(held({ ...stuckRetained, ...withoutRegion() })).to.equal('release');
-    const withRole = (role: Partial<NotedRole>) => {
-      const note = { in: { kind: 'unknown' }, roles: [{ name: RoleName.of('pods'), ...role }] } as const;
-      return held({ object: aDeletedObject({ note }), ...noPlane });
+    const withRole = (role: Partial<RecordedRole>) => {
+      const record = { in: { kind: 'unknown' }, roles: [{ name: RoleName.of('pods'), ...role }] } as const;
+      return held({ object: aDeletedObject({ record }), ...noPlane });
     };
     expect(withRole({})).to.have.nested.property('facts.role', 'pods');
     expect(withRole({ managed: false })).to.have.nested.property('facts.role', undefined);
@@ -324,7 +324,7 @@ describe('goalFor', () => {
   describe('has as target', () => {
     const renewed = { kind: 'AWSClusterRoleIdentity', name: 'renewed' } as const;
     const former = { kind: 'AWSClusterRoleIdentity', name: 'former' };
-    const deletedWith = { object: aDeletedObject({ note: { ...NOTED, identity: former } }) };
+    const deletedWith = { object: aDeletedObject({ record: { ...RECORDED_THERE, identity: former } }) };
 
     it('the region, EKS cluster and identity of the control plane, with its private subnets and tags', () => {
       const subnets = [

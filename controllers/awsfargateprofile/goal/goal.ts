@@ -26,7 +26,7 @@ import {
   hasPausedAnnotation,
   isDeletingForGood,
 } from '../../shared/object-state.ts';
-import { noteOf, readNote, locationOf } from '../../shared/note.ts';
+import { recordOf, readRecord, locationOf } from '../../shared/record.ts';
 import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ReconcileInputs } from './inputs.ts';
 
@@ -80,7 +80,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   const { object, controlPlane } = inputs;
   const retained = goalForRetainedDeletion(inputs);
   if (retained !== undefined) return retained;
-  const unreadable = findUnreadableNote(inputs);
+  const unreadable = findUnreadableRecord(inputs);
   if (unreadable !== undefined) return unreadable;
   const unwanted = isRetained(object) ? 'retain' : 'delete';
   const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
@@ -97,16 +97,16 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
     };
   }
   if (controlPlane.kind === 'unknown') return hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
-  const note = noteOf(object);
+  const record = recordOf(object);
   // Nothing was created in AWS, and there may be no control plane any more: the deletion of a Cluster can remove it
   // right after the object got its finalizer.
-  if (note.in.kind === 'none') return { kind: 'release' };
+  if (record.in.kind === 'none') return { kind: 'release' };
   return hold(
     newReason('TargetUnknown', {
       ...describeMissingSource(inputs),
       provisionedIn: provisionedIn(object),
       profile: currentProfileNameOf(object),
-      role: note.roles.length > 0 ? note.roles.find(({ managed }) => managed !== false)?.name : roleNameOf(object),
+      role: record.roles.length > 0 ? record.roles.find(({ managed }) => managed !== false)?.name : roleNameOf(object),
       abandonment,
     }),
   );
@@ -115,7 +115,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
 function goalForLiveObject(inputs: ReconcileInputs): Goal {
   const { object, cluster } = inputs;
   if (cluster.kind === 'absent') return hold(newReason('WaitingForCluster', { cluster: clusterKey(object) }));
-  const unreadable = findUnreadableNote(inputs);
+  const unreadable = findUnreadableRecord(inputs);
   if (unreadable !== undefined) return unreadable;
   const found = findTarget(inputs);
   if (E.isLeft(found)) return hold(found.left);
@@ -127,15 +127,15 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   // An object without AWS resources only waits, because there is nothing to correct. An object without the finalizer
   // waits too: a user may have applied it again while its cluster is being deleted.
   // The deletion of an object goes on that had begun before `clusterctl move` or a restore.
-  const { in: location, deleting } = noteOf(object);
+  const { in: location, deleting } = recordOf(object);
   const mayPursue = location.kind === 'known' && (hasFinalizer(object) || deleting === true);
   if (facts.creationBlocker !== undefined && !mayPursue) return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, unwanted: 'delete' };
 }
 
-/** A note that cannot be read is no absence: it may name what nothing else names. */
-function findUnreadableNote({ object }: ReconcileInputs): Goal | undefined {
-  const read = readNote(object);
+/** A record that cannot be read is no absence: it may name what nothing else names. */
+function findUnreadableRecord({ object }: ReconcileInputs): Goal | undefined {
+  const read = readRecord(object);
   return read.kind === 'unreadable' ? hold(newReason('RecordUnreadable', { problem: read.problem })) : undefined;
 }
 

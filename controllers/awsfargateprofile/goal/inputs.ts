@@ -27,7 +27,7 @@ import {
   controlPlaneReference,
 } from '../../shared/control-plane/joined-control-plane.ts';
 import { isDeleting, isRetained } from '../../shared/object-state.ts';
-import { locationOf } from '../../shared/note.ts';
+import { locationOf } from '../../shared/record.ts';
 import type { ControlPlaneAccounts } from '../../shared/control-plane/control-plane-accounts.ts';
 import { NAMESPACES } from '../../shared/live-profiles.ts';
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { OwnerReference } from 'controller-runtime/schema';
 import { FINALIZER, RECORD_ANNOTATION, RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
+import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../shared/record.ts';
 import type { ReconcileInputs } from './inputs.ts';
-import { isTrackedByArgoCD, metadataPatch, notePatch, removeFinalizerPatch } from './metadata.ts';
+import { isTrackedByArgoCD, metadataPatch, recordPatch, removeFinalizerPatch } from './metadata.ts';
 import type { Goal } from './goal.ts';
 import { newReason } from '../reasons/reasons.ts';
 import {
@@ -12,7 +12,7 @@ import {
   CONTROL_PLANE_FACTS,
   HERE,
   MOVED,
-  NOTED,
+  RECORDED_THERE,
   RECORDED,
   TARGET,
   aCluster,
@@ -45,10 +45,10 @@ const OTHER_OWNER: OwnerReference = { apiVersion: 'v1', kind: 'ConfigMap', name:
 
 const LEAVING = { cluster: found(aCluster({ metadata: { deletionTimestamp: '2026-11-21T03:00:00Z' } })) };
 const RETAINED = { [RETAIN_ANNOTATION]: 'true' };
-const noteFor = (note: Partial<Note>, name = 'web'): Annotations => ({
-  [RECORD_ANNOTATION]: formatNote({ ...FIRST_NOTE, ...note }, anObject({ metadata: { name } })),
+const recordFor = (record: Partial<ProfileRecord>, name = 'web'): Annotations => ({
+  [RECORD_ANNOTATION]: formatRecord({ ...FIRST_RECORD, ...record }, anObject({ metadata: { name } })),
 });
-const BEGINNING = noteFor({});
+const BEGINNING = recordFor({});
 /** An owner reference on which another client has set a field. */
 const BLOCKING = { ...CLUSTER_OWNER, blockOwnerDeletion: true };
 const STRANGERS: readonly OwnerReference[] = [
@@ -85,8 +85,8 @@ describe('metadataPatch', () => {
         { finalizers: [FINALIZER], labels: LABELS, ownerReferences: [CLUSTER_OWNER], annotations: BEGINNING },
       ],
       [
-        'that is a copy of another one, whose note counts for nothing',
-        { metadata: { finalizers: [], annotations: noteFor(NOTED, 'api') } },
+        'that is a copy of another one, whose record counts for nothing',
+        { metadata: { finalizers: [], annotations: recordFor(RECORDED_THERE, 'api') } },
         { finalizers: [FINALIZER], annotations: BEGINNING },
       ],
       [
@@ -113,7 +113,7 @@ describe('metadataPatch', () => {
         { finalizers: [FINALIZER] },
       ],
       [
-        'added again beside a note, which stays as it is',
+        'added again beside a record, which stays as it is',
         { metadata: { finalizers: [] }, parts: MOVED },
         { finalizers: [FINALIZER] },
       ],
@@ -180,28 +180,30 @@ describe('removeFinalizerPatch', () => {
   for (const [what, finalizers, patch] of [
     ['removes our finalizer', [FINALIZER], { finalizers: [] }],
     [
-      'keeps the other finalizers, and notes that this controller has deleted all of the object',
+      'keeps the other finalizers, and records that this controller has deleted all of the object',
       ['other', FINALIZER],
-      { finalizers: ['other'], annotations: noteFor({ in: HERE, deleting: true }) },
+      { finalizers: ['other'], annotations: recordFor({ in: HERE, deleting: true }) },
     ],
     ['is undefined without our finalizer', ['other'], undefined],
   ] as const)
     it(what, () => {
-      const object = aDeletedObject({ metadata: { finalizers }, note: NOTED });
+      const object = aDeletedObject({ metadata: { finalizers }, record: RECORDED_THERE });
       expect(removeFinalizerPatch(object)).to.deep.equal(patch && { metadata: patch });
     });
 });
 
-describe('notePatch', () => {
-  const note: Note = { ...FIRST_NOTE, ...NOTED };
+describe('recordPatch', () => {
+  const record: ProfileRecord = { ...FIRST_RECORD, ...RECORDED_THERE };
 
-  it('writes the note into its annotation, and leaves the others alone', () => {
+  it('writes the record into its annotation, and leaves the others alone', () => {
     const object = anObject({ metadata: { annotations: { theirs: 'x' } } });
-    expect(notePatch(object, note)).to.deep.equal({ metadata: { annotations: noteFor(NOTED) } });
+    expect(recordPatch(object, record)).to.deep.equal({ metadata: { annotations: recordFor(RECORDED_THERE) } });
   });
 
-  it('is undefined for the note that the object has', () => {
-    expect(notePatch(anObject({ note: NOTED }), noteOf(anObject({ note: NOTED })))).to.equal(undefined);
+  it('is undefined for the record that the object has', () => {
+    expect(recordPatch(anObject({ record: RECORDED_THERE }), recordOf(anObject({ record: RECORDED_THERE })))).to.equal(
+      undefined,
+    );
   });
 });
 

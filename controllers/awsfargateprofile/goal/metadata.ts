@@ -10,7 +10,7 @@ import {
 import type { ReconcileInputs } from './inputs.ts';
 import { type Goal, withRetain } from './goal.ts';
 import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';
-import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
+import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../shared/record.ts';
 
 /**
  * Returns the metadata (finalizer, labels, annotations, owner reference) that must be in place before the controller
@@ -25,12 +25,14 @@ export function metadataPatch(
   const { clusterName } = object.spec;
   const finalizers = goal.kind === 'pursue' ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withRetain(object);
-  // Nothing was created for an object without the finalizer, unless a note or status says so.
-  const isBeginning = finalizers !== metadata.finalizers && noteOf(object).in.kind === 'unknown';
+  // Nothing was created for an object without the finalizer, unless a record or status says so.
+  const isBeginning = finalizers !== metadata.finalizers && recordOf(object).in.kind === 'unknown';
   return metadataDiff(metadata, {
     ...metadata,
     labels: clusterName === undefined ? metadata.labels : { ...metadata.labels, [CLUSTER_NAME_LABEL]: clusterName },
-    annotations: isBeginning ? { ...annotations, [RECORD_ANNOTATION]: formatNote(FIRST_NOTE, object) } : annotations,
+    annotations: isBeginning
+      ? { ...annotations, [RECORD_ANNOTATION]: formatRecord(FIRST_RECORD, object) }
+      : annotations,
     finalizers,
     ownerReferences:
       cluster.kind === 'found' && clusterName !== undefined
@@ -40,22 +42,22 @@ export function metadataPatch(
 }
 
 /**
- * If the finalizer of another controller keeps the object, the note tells later passes that this controller, and not
+ * If the finalizer of another controller keeps the object, the record tells later passes that this controller, and not
  * another client, removed its own.
  */
 export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord | undefined {
   if (!hasFinalizer(object)) return undefined;
   const { metadata } = object;
   const finalizers = metadata.finalizers?.filter((each) => each !== FINALIZER) ?? [];
-  const gone: Note = { ...noteOf(object), profiles: [], roles: [], deleting: true };
-  const annotations = { ...metadata.annotations, [RECORD_ANNOTATION]: formatNote(gone, object) };
+  const gone: ProfileRecord = { ...recordOf(object), profiles: [], roles: [], deleting: true };
+  const annotations = { ...metadata.annotations, [RECORD_ANNOTATION]: formatRecord(gone, object) };
   return metadataDiff(metadata, { ...metadata, finalizers, ...(finalizers.length > 0 && { annotations }) });
 }
 
-export const notePatch = (object: AWSFargateProfile, note: Note): UnknownRecord | undefined =>
+export const recordPatch = (object: AWSFargateProfile, record: ProfileRecord): UnknownRecord | undefined =>
   metadataDiff(object.metadata, {
     ...object.metadata,
-    annotations: { ...object.metadata.annotations, [RECORD_ANNOTATION]: formatNote(note, object) },
+    annotations: { ...object.metadata.annotations, [RECORD_ANNOTATION]: formatRecord(record, object) },
   });
 
 type Changing = { readonly [K in keyof ObjectMeta]?: ObjectMeta[K] | undefined };

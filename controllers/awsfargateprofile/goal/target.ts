@@ -16,7 +16,7 @@ import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
 import { privateSubnets } from '../../../pkg/fargate/subnets.ts';
 import { controlPlaneReference, isElsewhere } from '../../shared/control-plane/joined-control-plane.ts';
 import { isDeleting } from '../../shared/object-state.ts';
-import { type KnownLocation, formatLocation, locationOf, noteOf, readNote } from '../../shared/note.ts';
+import { type KnownLocation, formatLocation, locationOf, recordOf, readRecord } from '../../shared/record.ts';
 import type { NamedEksCluster, ReconcileInputs, UnreadableInput } from './inputs.ts';
 
 /** The account is left out, because the credentials of the identity determine it. */
@@ -201,18 +201,18 @@ function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlan
   };
 }
 
-/** Where the profile was created, by the note. */
+/** Where the profile was created, by the record. */
 function recordedTarget(object: AWSFargateProfile): Target | undefined {
-  const note = noteOf(object);
-  if (note.in.kind !== 'known') return undefined;
-  const { region, eksCluster } = note.in;
-  return { clusterName: object.spec.clusterName, eksCluster, region, identity: note.identity };
+  const record = recordOf(object);
+  if (record.in.kind !== 'known') return undefined;
+  const { region, eksCluster } = record.in;
+  return { clusterName: object.spec.clusterName, eksCluster, region, identity: record.identity };
 }
 
-/** Only the note counts: whoever removes it declares that the profile does not exist any more, or stays as it is. */
+/** Only the record counts: whoever removes it declares that the profile does not exist any more, or stays as it is. */
 export function findTargetChange(object: AWSFargateProfile, found: Target): Reason | undefined {
-  const read = readNote(object);
-  const location = read.kind === 'noted' ? read.note.in : undefined;
+  const read = readRecord(object);
+  const location = read.kind === 'recorded' ? read.record.in : undefined;
   const changed = location?.kind === 'known' ? changedField(location, found) : undefined;
   if (changed === undefined) return undefined;
   return newReason('TargetChanged', { ...changed, ...(found.clusterName === undefined && { isOfObject: true }) });
@@ -234,7 +234,7 @@ function changedField(
 }
 
 /**
- * The note counts, except that a user may have corrected the identity since: control plane or spec.eksCluster has
+ * The record counts, except that a user may have corrected the identity since: control plane or spec.eksCluster has
  * precedence if it names the same region and EKS cluster.
  */
 export function deletionTarget(

@@ -36,13 +36,13 @@ function drainingPass(drainSince?: number): ReconcileState {
     { name: NEW, id: `id-of-${NEW}`, served: true as const, activeSince: NOW - 60 * MINUTE },
   ];
   const updateStrategy = { type: 'Replace', replace: { drainTimeout: '10m' } } as const;
-  const desired = living({ spec: { profileName: NEW, updateStrategy }, note: { in: HERE, profiles: entries } })(SEEN);
-  return { ...passStateFor(awsAsWanted()), desired, observed: SEEN, note: desired.note };
+  const desired = living({ spec: { profileName: NEW, updateStrategy }, record: { in: HERE, profiles: entries } })(SEEN);
+  return { ...passStateFor(awsAsWanted()), desired, observed: SEEN, record: desired.record };
 }
 
 describe('the drain of a predecessor', () => {
   let evicted: string[];
-  let noted: (number | undefined)[];
+  let recorded: (number | undefined)[];
   let lists: number;
   let closed: number;
   let pods: readonly ObjectMeta[];
@@ -50,14 +50,14 @@ describe('the drain of a predecessor', () => {
   let takes: number;
   let timeLeft: number;
   let blocker: string | undefined;
-  let obstacleOfNote: Obstacle | undefined;
+  let obstacleOfRecord: Obstacle | undefined;
 
   beforeEach(() => {
-    [evicted, noted, lists, closed] = [[], [], 0, 0];
+    [evicted, recorded, lists, closed] = [[], [], 0, 0];
     pods = [aPod('a'), aPod('b')];
     answer = { kind: 'accepted' };
     [takes, timeLeft] = [0, 10_000];
-    [blocker, obstacleOfNote] = [undefined, undefined];
+    [blocker, obstacleOfRecord] = [undefined, undefined];
   });
 
   const services = newServices();
@@ -79,11 +79,11 @@ describe('the drain of a predecessor', () => {
         },
         close: async () => void (closed += 1),
       }),
-    writeNote: async (pass, note) => {
-      expect(evicted, 'evicted before the note was written').to.deep.equal([]);
-      noted.push(note.profiles.find(({ name }) => name === OLD)?.drainSince);
-      if (obstacleOfNote === undefined) pass.note = note;
-      return obstacleOfNote;
+    writeRecord: async (pass, record) => {
+      expect(evicted, 'evicted before the record was written').to.deep.equal([]);
+      recorded.push(record.profiles.find(({ name }) => name === OLD)?.drainSince);
+      if (obstacleOfRecord === undefined) pass.record = record;
+      return obstacleOfRecord;
     },
   });
   const drain = async (pass: ReconcileState): Promise<string> => {
@@ -91,18 +91,18 @@ describe('the drain of a predecessor', () => {
     return obstacle === undefined ? 'delete' : obstacle.kind === 'stop' ? obstacle.reason.name : obstacle.kind;
   };
 
-  it('writes the note with the time before the first eviction', async () => {
+  it('writes the record with the time before the first eviction', async () => {
     const pass = drainingPass();
     expect(await drain(pass)).to.equal('Draining');
-    expect({ evicted, noted, closed }).to.deep.equal({ evicted: ['a', 'b'], noted: [NOW], closed: 1 });
-    expect(pass.note.profiles.find(({ name }) => name === OLD)?.drainSince).to.equal(NOW);
+    expect({ evicted, recorded, closed }).to.deep.equal({ evicted: ['a', 'b'], recorded: [NOW], closed: 1 });
+    expect(pass.record.profiles.find(({ name }) => name === OLD)?.drainSince).to.equal(NOW);
   });
 
   for (const [situation, arrange, end] of [
     ['the object is paused', () => (blocker = 'the object is paused'), 'NotNow'],
     [
       'another client has written the object',
-      () => (obstacleOfNote = { kind: 'stop', reason: { name: 'Conflict', facts: {} } }),
+      () => (obstacleOfRecord = { kind: 'stop', reason: { name: 'Conflict', facts: {} } }),
       'Conflict',
     ],
     ['the lease may have run out', () => (timeLeft = 0), 'Draining'],
@@ -138,7 +138,7 @@ describe('the drain of a predecessor', () => {
     expect(await drain(pass)).to.equal('delete');
     expect(pass.drained?.because).to.equal('timeout');
     expect(pass.drained?.stopped).to.deep.include({ count: 2, unmoved: 2 });
-    expect({ evicted, noted }).to.deep.equal({ evicted: [], noted: [] });
+    expect({ evicted, recorded }).to.deep.equal({ evicted: [], recorded: [] });
   });
 
   it('asks again after ten seconds only', async () => {

@@ -7,7 +7,7 @@ import { type Drain, drainBefore } from '../plan/drain.ts';
 import { type DrainPod, type DrainProblem, drainingReason, nextStep, toDrainPod } from '../drain/next.ts';
 import { type OpenPods, type PodAccess, describeProblem } from '../drain/open-pods.ts';
 import type { Mutation } from '../model/change.ts';
-import { withDrainSince } from '../record.ts';
+import { withDrainSince } from '../record-changes.ts';
 import type { Asked } from '../memory.ts';
 import { type LiveGuardServices, newLiveGuards } from './checks.ts';
 import { type Obstacle, type Preparation, type ReconcileState, stop } from './guards.ts';
@@ -18,7 +18,7 @@ export interface DrainServices extends LiveGuardServices {
   /** 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
   readonly recordEviction: (answer: Eviction['kind']) => void;
-  readonly writeNote: (pass: ReconcileState, note: ReconcileState['note']) => Promise<Obstacle | undefined>;
+  readonly writeRecord: (pass: ReconcileState, record: ReconcileState['record']) => Promise<Obstacle | undefined>;
 }
 
 /** Passes come sooner too, for example when a Cluster changes. */
@@ -75,9 +75,9 @@ async function ask(
       const obstacle = await guard(mutation, pass);
       if (obstacle !== undefined) return obstacle;
     }
-    const noted = withDrainSince(pass.note, drain.predecessor, drain.since);
-    const begins = noted !== pass.note;
-    const obstacle = await services.writeNote(pass, noted);
+    const recorded = withDrainSince(pass.record, drain.predecessor, drain.since);
+    const begins = recorded !== pass.record;
+    const obstacle = await services.writeRecord(pass, recorded);
     if (obstacle !== undefined) return obstacle;
     const evicted = access === undefined ? NONE : await evict(services, access, step.evict, pass);
     const why = 'problem' in found ? found : evicted.problem;

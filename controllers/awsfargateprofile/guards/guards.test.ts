@@ -4,7 +4,7 @@ import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import type { Mutation } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { mutationKey, withRefusal } from '../memory.ts';
-import { CONTROL_PLANE_FACTS, NOTED, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
+import { CONTROL_PLANE_FACTS, RECORDED_THERE, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
 import { READY } from '../testing/completed-pass.ts';
 import {
   CONSTRUCTIVE,
@@ -86,14 +86,14 @@ describe('newChecks and newPreparations', () => {
       ['noLiveBlocker', liveAnswers('the object is paused'), 'stop: NotNow'],
       ['schemaIsOurs', { schema: { check: async () => FOREIGN } }, 'stop: ForeignSchema'],
       ['roleUnused', liveAnswers(undefined, 'team-a/api'), 'keep for AWSFargateProfile team-a/api'],
-      ['noteChange', forestalled, 'stop: Conflict'],
+      ['recordChange', forestalled, 'stop: Conflict'],
     ] satisfies readonly (readonly [string, ServiceOverrides, string])[])
       it(`by ${rule} alone`, async () =>
         expect(await obstacleTo(DELETE_ROLE, leaving(), newServices(over))).to.equal(expected));
 
     it('by reportNotReady alone', async () => {
       const profileWriter = writerThat(async (object, status) => (status === undefined ? object : undefined));
-      const pass = passStateFor(awsAsWanted(), aDeletedObject({ note: NOTED, status: READY }));
+      const pass = passStateFor(awsAsWanted(), aDeletedObject({ record: RECORDED_THERE, status: READY }));
       expect(await obstacleTo(DELETE_PROFILE, pass, newServices({ profileWriter }))).to.equal('stop: Conflict');
     });
 

@@ -1,6 +1,6 @@
 import type { ObjectKey } from 'controller-runtime/client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import type { Note } from '../../shared/note.ts';
+import type { ProfileRecord } from '../../shared/record.ts';
 import type { Session } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -16,7 +16,7 @@ export interface ReconcileState {
   /** As this pass last read or wrote it. */
   object: AWSFargateProfile;
   /** As this pass last wrote it, or will write it at its end. */
-  note: Note;
+  record: ProfileRecord;
   /** Whether the API server has confirmed in this pass, before a change, that no other client has written the object. */
   isConfirmed?: boolean;
   readonly observed: Observed;

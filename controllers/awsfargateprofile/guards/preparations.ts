@@ -4,15 +4,15 @@ import type { Clock } from 'controller-runtime/env';
 import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { ControlPlaneFinalizer, FinalizerResult } from '../../shared/control-plane/control-plane-finalizer.ts';
-import { MAX_NOTE, type Note, isTooLong } from '../../shared/note.ts';
+import { MAX_RECORD, type ProfileRecord, isTooLong } from '../../shared/record.ts';
 import { hasFinalizer } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
-import { notePatch } from '../goal/metadata.ts';
+import { recordPatch } from '../goal/metadata.ts';
 import { describeTurn, isQueuedMutation, subjectOf, type Mutation } from '../model/change.ts';
 import type { LaneWait, Lanes } from '../lane.ts';
-import { noteAhead } from '../record.ts';
+import { recordAhead } from '../record-changes.ts';
 import { type Reason, messageOf, newReason } from '../reasons/reasons.ts';
-import { withNoted } from '../memory.ts';
+import { withRecorded } from '../memory.ts';
 import { interruptionBy } from '../plan/verdicts.ts';
 import { statusBefore } from '../report/status.ts';
 import { type CheckServices, newLiveGuards } from './checks.ts';
@@ -24,7 +24,7 @@ import type { ControlPlaneFacts } from '../goal/target.ts';
 import { describeTransit } from '../model/profile-status.ts';
 
 export interface PreparationServices
-  extends Pick<CheckServices, 'live' | 'schema' | 'roleUsers'>, Omit<DrainServices, 'writeNote'> {
+  extends Pick<CheckServices, 'live' | 'schema' | 'roleUsers'>, Omit<DrainServices, 'writeRecord'> {
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
   readonly lanes: Lanes;
@@ -32,11 +32,11 @@ export interface PreparationServices
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
 }
 
-/** The note is written last, so nothing is written for an object that waits in the lane. */
+/** The record is written last, so nothing is written for an object that waits in the lane. */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
     // The other objects of the EKS cluster do not wait for pods.
-    drainPredecessor({ ...services, writeNote: (pass, note) => writeNote(services, pass, note) }),
+    drainPredecessor({ ...services, writeRecord: (pass, record) => writeRecord(services, pass, record) }),
     takeTurn(services),
     // These ask the API server, so they come after `takeTurn`: an object that waits sends no such requests, and the
     // answers are still new when the change is sent.
@@ -44,7 +44,7 @@ export function newPreparations(services: PreparationServices): readonly Prepara
     roleShareable(services),
     ...newLiveGuards(services),
     reportNotReady(services),
-    noteChange(services),
+    recordChange(services),
   ];
 }
 
@@ -71,31 +71,31 @@ export function reportNotReady({
 }
 
 /**
- * After a crash right after the change, the next process finds the AWS resource by the note. Before its first change, a
- * pass sends the note also when it is equal: a manager whose cache is old gets a conflict, and changes nothing.
+ * After a crash right after the change, the next process finds the AWS resource by the record. Before its first change, a
+ * pass sends the record also when it is equal: a manager whose cache is old gets a conflict, and changes nothing.
  */
-export function noteChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
+export function recordChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, pass) => {
     const { object, desired, target } = pass;
     if (!hasFinalizer(object)) return stop(newReason('Outdated', { because: 'the finalizer is gone' }));
-    return writeNote({ profileWriter }, pass, noteAhead(pass.note, desired, target.identity, mutation));
+    return writeRecord({ profileWriter }, pass, recordAhead(pass.record, desired, target.identity, mutation));
   };
 }
 
-async function writeNote(
+async function writeRecord(
   { profileWriter }: Pick<PreparationServices, 'profileWriter'>,
   pass: ReconcileState,
-  note: Note,
+  record: ProfileRecord,
 ): Promise<Obstacle | undefined> {
   const { object, signal } = pass;
-  if (isTooLong(note, object))
-    return stop(newReason('RecordUnreadable', { problem: `would be longer than ${MAX_NOTE} characters` }));
-  const patch = notePatch(object, note) ?? (pass.isConfirmed === true ? undefined : {});
+  if (isTooLong(record, object))
+    return stop(newReason('RecordUnreadable', { problem: `would be longer than ${MAX_RECORD} characters` }));
+  const patch = recordPatch(object, record) ?? (pass.isConfirmed === true ? undefined : {});
   const written = await profileWriter.patchMetadata(object, patch, signal);
   if (written !== undefined) {
     pass.isConfirmed = true;
-    pass.note = note;
-    pass.retry.update((state) => withNoted(state, note));
+    pass.record = record;
+    pass.retry.update((state) => withRecorded(state, record));
   }
   return continueWith(pass, written);
 }

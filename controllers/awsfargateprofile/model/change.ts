@@ -44,7 +44,7 @@ export interface Plan {
   readonly advice: readonly Advice[];
   /** The profiles of the object. */
   readonly profiles: readonly OwnProfile[];
-  /** The profile that status shows; `undefined`: AWS and note have none. */
+  /** The profile that status shows; `undefined`: AWS and record have none. */
   readonly shown: ProfileName | undefined;
   /** Whether this controller manages the role of the profile. */
   readonly isRoleManaged: boolean;
@@ -64,12 +64,12 @@ export interface Advice {
 }
 
 /**
- * Why the profile counts as the object's. `ours`: by its tags. `stripped`: the note has its id, and a tag is missing.
- * `noted`: the note has its id, and a tag names another owner. `unproven`: only a ready control plane could prove it.
+ * Why the profile counts as the object's. `ours`: by its tags. `stripped`: the record has its id, and a tag is missing.
+ * `recorded`: the record has its id, and a tag names another owner. `unproven`: only a ready control plane could prove it.
  */
 export interface OwnProfile {
   readonly name: ProfileName;
-  readonly ownership: 'ours' | 'stripped' | 'noted' | 'unproven';
+  readonly ownership: 'ours' | 'stripped' | 'recorded' | 'unproven';
 }
 
 /** Yields changes in their order, and returns the reason for which the plan ends after them. */

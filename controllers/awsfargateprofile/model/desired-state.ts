@@ -9,7 +9,7 @@ import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Abandonment, SubnetSource } from '../reasons/wording.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
-import type { Note } from '../../shared/note.ts';
+import type { ProfileRecord } from '../../shared/record.ts';
 
 export interface ObjectIdentity {
   readonly namespace: string;
@@ -95,10 +95,10 @@ export interface Desired {
   /** Wall clock, ms since 1970. */
   readonly now: Ms;
   /** Where to look in AWS, after this pass has read AWS. */
-  readonly note: Note;
+  readonly record: ProfileRecord;
   /** Profiles with the owner tag of this object that another record of the object has made. */
   readonly elsewhere: readonly FargateProfile[];
-  /** The object has lost its note lately, and a create request of it may be unanswered. */
+  /** The object has lost its record lately, and a create request of it may be unanswered. */
   readonly isLost: boolean;
   /**
    * Whether the profile has once been ACTIVE and equal to the spec, according to the latch

@@ -46,7 +46,7 @@ export function identityOf(
 }
 
 /**
- * Each name contains the namespace, or a hash of it. So a client that may write only the note and the status of objects in
+ * Each name contains the namespace, or a hash of it. So a client that may write only the record and the status of objects in
  * one namespace cannot make the controller adopt resources of another.
  */
 function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {

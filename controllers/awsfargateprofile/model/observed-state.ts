@@ -39,14 +39,14 @@ export interface ObservedAccessEntry {
 
 export interface Observed {
   /**
-   * A `survey` has read each profile of the EKS cluster. A `glance` has read only the noted ones, which suffices at rest and
+   * A `survey` has read each profile of the EKS cluster. A `glance` has read only the recorded ones, which suffices at rest and
    * while EKS makes a change: nothing is created or deleted after it.
    */
   readonly depth: 'glance' | 'survey';
   readonly cluster: 'there' | 'gone';
   /** Also the profiles of other owners. */
   readonly profiles: readonly FargateProfile[];
-  /** The roles that the spec or the note names, and those of the profiles of this object. */
+  /** The roles that the spec or the record names, and those of the profiles of this object. */
   readonly roles: readonly ObservedRole[];
   /** Read only where a decision depends on them. */
   readonly accessEntries?: readonly ObservedAccessEntry[];

@@ -1,6 +1,6 @@
 import type { Ms } from 'controller-runtime/env';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import type { Note } from '../../shared/note.ts';
+import type { ProfileRecord } from '../../shared/record.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { Desired } from './desired-state.ts';
 import type { Observed } from './observed-state.ts';
@@ -21,7 +21,7 @@ export interface ReconcileResult {
   /** As this pass last read or wrote it. */
   readonly object: AWSFargateProfile;
   /** Where to look in AWS after this pass; undefined if the pass ended before AWS was read. */
-  readonly note?: Note;
+  readonly record?: ProfileRecord;
   readonly end: ReconcileEnd;
   /** Undefined if the pass ended before AWS was read. */
   readonly facts?: AwsFacts;

@@ -1,10 +1,10 @@
 import type { KubeObject } from 'controller-runtime/client';
 import { fieldAt } from 'controller-runtime/json';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { noteOf } from '../../shared/note.ts';
+import { recordOf } from '../../shared/record.ts';
 import { describeTransit } from './profile-status.ts';
 
-/** The changes that EKS may be making to the object's Fargate profiles, according to its status and its note. */
+/** The changes that EKS may be making to the object's Fargate profiles, according to its status and its record. */
 export function changesInProgress(
   object: AWSFargateProfile,
 ): readonly { readonly profile: string; readonly doing: string }[] {
@@ -13,7 +13,7 @@ export function changesInProgress(
     const doing = describeTransit(status);
     return name === undefined || doing === undefined ? [] : [{ profile: name, doing }];
   });
-  const requested = noteOf(object).profiles.flatMap(({ name, requestedAt, served }) =>
+  const requested = recordOf(object).profiles.flatMap(({ name, requestedAt, served }) =>
     requestedAt === undefined || served === true || shown.some(({ profile }) => profile === name)
       ? []
       : [{ profile: name, doing: 'being created' }],

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
 import { VirtualClock } from 'controller-runtime/testing';
-import { noteOf } from '../../shared/note.ts';
+import { recordOf } from '../../shared/record.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { identityOf } from '../model/identity.ts';
 import {
   type ObjectParts,
   EKS_CLUSTER,
-  NOTED,
+  RECORDED_THERE,
   PLACE,
   ROLE,
   ROLE_ARN,
@@ -38,15 +38,15 @@ const lookingFor = (parts: ObjectParts, over: Partial<Looking> & { isDeleted?: b
   const object = isDeleted ? aDeletedObject(parts) : anObject(parts);
   const identity = identityOf(object, desiredInputs(), PLACE, baseNameOf(object));
   const isLeaving = isDeleting(object);
-  return { object, identity, note: noteOf(object), isLeaving, isClusterLeaving: false, ...rest };
+  return { object, identity, record: recordOf(object), isLeaving, isClusterLeaving: false, ...rest };
 };
 
 describe('entriesToRead', () => {
   const plain = lookingFor({});
-  const checked = lookingFor({ note: NOTED });
-  const withRole = (role: object, note: object = {}, spec: object = {}): Looking =>
-    lookingFor({ spec, note: { ...NOTED, roles: [{ name: ROLE, id: 'AROAEXAMPLE', ...role }], ...note } });
-  const deletion = lookingFor({ note: NOTED }, { isDeleted: true });
+  const checked = lookingFor({ record: RECORDED_THERE });
+  const withRole = (role: object, record: object = {}, spec: object = {}): Looking =>
+    lookingFor({ spec, record: { ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAEXAMPLE', ...role }], ...record } });
+  const deletion = lookingFor({ record: RECORDED_THERE }, { isDeleted: true });
   const roleAlone = observed({ role: aRole() });
   const live = observed({ profile: aProfile(), role: aRole() });
   const withStatus = (status: string): ProfilesAndRoles => observed({ profile: aProfile({ status }), role: aRole() });
@@ -99,7 +99,7 @@ describe('entriesToRead', () => {
     ['another owner has left its role as it was', withRole({}, sharedBefore(SHARED_ROLE.id), shared), usingShared, []],
     [
       'a former role is unused',
-      lookingFor({ spec: { roleName: SHARED_ROLE.name }, note: NOTED }),
+      lookingFor({ spec: { roleName: SHARED_ROLE.name }, record: RECORDED_THERE }),
       { ...live, profiles: usingShared.profiles },
       [ROLE_ARN],
     ],
@@ -237,12 +237,12 @@ describe('AccessEntryReader', () => {
     it('ends the pass if AWS does not answer, and says so of a role that was created again', async () => {
       session.onCall = () => OUTAGE;
       const seen = bare(observed({ profile: aProfile(), role: aRole() }));
-      const recreated = { ...NOTED, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
-      for (const [note, reason] of [
+      const recreated = { ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
+      for (const [record, reason] of [
         [recreated, 'RestoringRole'],
-        [{ ...NOTED, roles: [{ name: ROLE, id: 'AROAEXAMPLE' }] }, 'AWSUnavailable'],
+        [{ ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAEXAMPLE' }] }, 'AWSUnavailable'],
       ] as const) {
-        const completed = await complete(lookingFor({ note }), seen);
+        const completed = await complete(lookingFor({ record }), seen);
         expect(isLeft(completed) && completed.left.name).to.equal(reason);
       }
     });
@@ -251,8 +251,8 @@ describe('AccessEntryReader', () => {
       aws.authenticationMode = 'CONFIG_MAP';
       await read();
       aws.authenticationMode = 'API';
-      const note = { ...NOTED, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
-      const completed = await complete(lookingFor({ note }), bare(observed({ profile: aProfile(), role: aRole() })));
+      const record = { ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
+      const completed = await complete(lookingFor({ record }), bare(observed({ profile: aProfile(), role: aRole() })));
       expect(isRight(completed) && completed.right.accessEntries?.[0]?.mode).to.equal('API');
     });
   });

@@ -17,7 +17,7 @@ import {
 } from '../model/observed-state.ts';
 import type { Target } from '../goal/target.ts';
 import { isRoleTaggedOurs } from '../model/identity.ts';
-import { roleEntryOf } from '../note.ts';
+import { roleEntryOf } from '../settle-record.ts';
 import { type Reason, isUnreported, newReason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import type { Looking, ProfilesAndRoles } from './observe.ts';
@@ -57,7 +57,7 @@ export class AccessEntryReader {
     const context = callContext(target, { session, abandonment });
     const accessEntries: ObservedAccessEntry[] = [];
     for (const principal of entriesToRead(looking, seen, session)) {
-      // Once the note says that the access entry of a recreated role is right, no later pass checks the entry.
+      // Once the record says that the access entry of a recreated role is right, no later pass checks the entry.
       const role = foundRoles(seen.roles).find(({ arn }) => arn === principal);
       const asksModeAgain = role !== undefined && isRecreated(looking, role);
       const read = await this.read(session, target, principal, signal, { asksModeAgain });
@@ -150,12 +150,12 @@ export function entriesToRead(
   const ofSpec = isLeaving ? undefined : roleNameOf(object);
   const isServing = hasServing(looking, seen);
   const found = foundRoles(seen.roles).filter((role) => {
-    const entry = roleEntryOf(looking.note, role.name);
+    const entry = roleEntryOf(looking.record, role.name);
     if (!isRoleTaggedOurs({ identity }, role)) return isRecreated(looking, role);
     if (!isServing && isSameRoleName(role.name, ofSpec)) return true;
     const isUsed = seen.profiles.some(({ podExecutionRoleArn }) => podExecutionRoleArn === role.arn);
     if (!isUsed) return isLeaving || !isSameRoleName(role.name, ofSpec);
-    return entry?.checked !== true || entry.id !== role.id || looking.note.entry === role.arn;
+    return entry?.checked !== true || entry.id !== role.id || looking.record.entry === role.arn;
   });
   const isMissing =
     ofSpec !== undefined &&
@@ -171,9 +171,9 @@ const hasServing = (looking: Looking, { profiles }: ProfilesAndRoles): boolean =
     (profile) => profile.status === ACTIVE && fitsSpec(looking.object, looking.identity, profile, () => true),
   );
 
-/** IAM has another role under the noted name. */
-function isRecreated({ note }: Looking, { name, id }: FoundRole): boolean {
-  const known = roleEntryOf(note, name)?.id;
+/** IAM has another role under the recorded name. */
+function isRecreated({ record }: Looking, { name, id }: FoundRole): boolean {
+  const known = roleEntryOf(record, name)?.id;
   return known !== undefined && known !== id;
 }
 

@@ -4,7 +4,7 @@ import { VirtualClock } from 'controller-runtime/testing';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { Call } from '../../../pkg/cloud/index.ts';
-import { noteOf } from '../../shared/note.ts';
+import { recordOf } from '../../shared/record.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import { identityOf } from '../model/identity.ts';
@@ -12,7 +12,7 @@ import { foundRoles } from '../model/observed-state.ts';
 import {
   EKS_CLUSTER,
   HERE,
-  NOTED,
+  RECORDED_THERE,
   PLACE,
   PROFILE,
   PROFILE_ID,
@@ -33,7 +33,7 @@ import { type Looking, type ProfilesAndRoles, glance, survey } from './observe.t
 
 function lookingFor(object: AWSFargateProfile): Looking {
   const identity = identityOf(object, desiredInputs(), PLACE, baseNameOf(object));
-  return { object, identity, note: noteOf(object), isLeaving: isDeleting(object), isClusterLeaving: false };
+  return { object, identity, record: recordOf(object), isLeaving: isDeleting(object), isClusterLeaving: false };
 }
 
 async function look<A extends ProfilesAndRoles | undefined>(
@@ -46,7 +46,7 @@ async function look<A extends ProfilesAndRoles | undefined>(
   if (E.isRight(seen)) return { seen: seen.right, calls: session.calls };
   throw new Error(`AWS cannot be read: ${JSON.stringify(seen.left)}`);
 }
-const glanced = async (aws: SimulatedAws, object = anObject({ note: NOTED })) => look(glance, aws, object);
+const glanced = async (aws: SimulatedAws, object = anObject({ record: RECORDED_THERE })) => look(glance, aws, object);
 const surveyed = async (aws: SimulatedAws, object = anObject()) => look(survey, aws, object);
 
 const rolesOf = ({ roles }: ProfilesAndRoles): readonly string[] =>
@@ -59,7 +59,7 @@ const LIST = `ListAttachedRolePolicies ${ROLE}`;
 const FORMER_ROLE = `${EKS_CLUSTER}-${PROFILE}_fargate`;
 const SHARED_ARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
 const OTHER = ProfileName.of('other');
-const BOTH = { ...NOTED, profiles: [...NOTED.profiles, { name: OTHER, id: PROFILE_ID }] };
+const BOTH = { ...RECORDED_THERE, profiles: [...RECORDED_THERE.profiles, { name: OTHER, id: PROFILE_ID }] };
 
 describe('A glance', () => {
   it('needs three calls for an object in order', async () => {
@@ -73,9 +73,9 @@ describe('A glance', () => {
     });
   });
 
-  for (const [situation, aws, note] of [
-    ['creates the profile', awsWith(aSimulatedProfile({ status: 'CREATING' })), NOTED],
-    ['deletes the profile', awsWith(aSimulatedProfile({ status: 'DELETING' })), NOTED],
+  for (const [situation, aws, record] of [
+    ['creates the profile', awsWith(aSimulatedProfile({ status: 'CREATING' })), RECORDED_THERE],
+    ['deletes the profile', awsWith(aSimulatedProfile({ status: 'DELETING' })), RECORDED_THERE],
     [
       'creates another profile than the one that differs',
       awsWith(aSimulatedProfile({ selectors: [] }), aSimulatedProfile({ name: OTHER, status: 'CREATING' })),
@@ -83,25 +83,28 @@ describe('A glance', () => {
     ],
   ] as const)
     it(`suffices while EKS ${situation}, without a look at the role`, async () => {
-      const { seen, calls } = await glanced(aws, anObject({ note }));
-      expect(calls).to.deep.equal(note.profiles.map(({ name }) => `DescribeFargateProfile ${name}`));
+      const { seen, calls } = await glanced(aws, anObject({ record }));
+      expect(calls).to.deep.equal(record.profiles.map(({ name }) => `DescribeFargateProfile ${name}`));
       expect(seen).to.deep.include({ depth: 'glance', roles: [{ name: ROLE, found: 'unread' }] });
     });
 
   it('suffices while EKS deletes a predecessor of the profile that serves, with a look at the role', async () => {
     const aws = awsWith(aSimulatedProfile(), aSimulatedProfile({ name: OTHER, status: 'DELETING' }), aSimulatedRole());
-    const { seen, calls } = await glanced(aws, anObject({ note: BOTH }));
+    const { seen, calls } = await glanced(aws, anObject({ record: BOTH }));
     expect(calls).to.have.members([DESCRIBE, `DescribeFargateProfile ${OTHER}`, GET, LIST]);
     expect(seen).to.deep.include({ depth: 'glance', roles: [{ name: ROLE, found: aRole() }] });
   });
 
-  it('suffices for the role of another owner that the note has', async () => {
-    const note = { ...NOTED, roles: [{ name: RoleName.of('shared'), id: 'AROAEXAMPLE', managed: false as const }] };
+  it('suffices for the role of another owner that the record has', async () => {
+    const record = {
+      ...RECORDED_THERE,
+      roles: [{ name: RoleName.of('shared'), id: 'AROAEXAMPLE', managed: false as const }],
+    };
     const aws = awsWith(
       aSimulatedProfile({ podExecutionRoleArn: SHARED_ARN }),
       aSimulatedRole({ name: 'shared', tags: {}, path: '/' }),
     );
-    const { seen } = await glanced(aws, anObject({ spec: { roleARN: SHARED_ARN }, note }));
+    const { seen } = await glanced(aws, anObject({ spec: { roleARN: SHARED_ARN }, record }));
     expect(seen).to.have.property('depth', 'glance');
   });
 
@@ -113,19 +116,23 @@ describe('A glance', () => {
   const gone = awsAsWanted();
   gone.cluster = 'gone';
   for (const [situation, aws, parts] of [
-    ['the noted profile is gone', awsWith(role), {}],
+    ['the recorded profile is gone', awsWith(role), {}],
     ['the EKS cluster is gone', gone, {}],
-    ['nothing is noted', awsAsWanted(), { note: { in: HERE } }],
-    ['the profile has another id', awsAsWanted(), { note: { ...NOTED, profiles: [{ name: PROFILE, id: 'other' }] } }],
+    ['nothing is recorded', awsAsWanted(), { record: { in: HERE } }],
+    [
+      'the profile has another id',
+      awsAsWanted(),
+      { record: { ...RECORDED_THERE, profiles: [{ name: PROFILE, id: 'other' }] } },
+    ],
     [
       'the create of the profile was not answered',
       awsAsWanted(),
-      { note: { ...NOTED, profiles: [{ name: PROFILE, requestedAt: 0 }] } },
+      { record: { ...RECORDED_THERE, profiles: [{ name: PROFILE, requestedAt: 0 }] } },
     ],
     [
       'the profile that EKS creates has another id',
       onProfile({ status: 'CREATING' }),
-      { note: { ...NOTED, profiles: [{ name: PROFILE, id: 'other' }] } },
+      { record: { ...RECORDED_THERE, profiles: [{ name: PROFILE, id: 'other' }] } },
     ],
     ['the profile belongs to another object', onProfile({ tags: FOREIGN_TAGS }), {}],
     ['the profile has lost its tags', onProfile({ tags: {} }), {}],
@@ -135,24 +142,28 @@ describe('A glance', () => {
     ['the spec names other subnets', awsAsWanted(), { spec: { subnetIDs: ['subnet-0f'] } }],
     ['the spec names another profile', awsAsWanted(), { spec: { profileName: OTHER } }],
     ['the spec names another role', awsAsWanted(), { spec: { roleARN: SHARED_ARN } }],
-    ['two profiles are noted', awsWith(aSimulatedProfile(), aSimulatedProfile({ name: OTHER }), role), { note: BOTH }],
     [
-      'another role is noted',
+      'two profiles are recorded',
+      awsWith(aSimulatedProfile(), aSimulatedProfile({ name: OTHER }), role),
+      { record: BOTH },
+    ],
+    [
+      'another role is recorded',
       awsAsWanted(),
-      { note: { ...NOTED, roles: [...NOTED.roles, { name: RoleName.of('other') }] } },
+      { record: { ...RECORDED_THERE, roles: [...RECORDED_THERE.roles, { name: RoleName.of('other') }] } },
     ],
     ['the role is gone', awsWith(aSimulatedProfile()), {}],
     ['the role was created again', onRole({ id: 'AROAOTHER' }), {}],
-    ['the role is not noted', awsAsWanted(), { note: { ...NOTED, roles: [] } }],
+    ['the role is not recorded', awsAsWanted(), { record: { ...RECORDED_THERE, roles: [] } }],
     ['the role has another path', onRole({ path: '/x/' }), {}],
   ] satisfies readonly (readonly [string, SimulatedAws, ObjectParts])[])
     it(`does not suffice if ${situation}`, async () => {
-      const { seen } = await glanced(aws, anObject({ note: NOTED, ...parts }));
+      const { seen } = await glanced(aws, anObject({ record: RECORDED_THERE, ...parts }));
       expect(seen).to.equal(undefined);
     });
 
   it('does not suffice for the deletion of a profile', async () => {
-    expect((await glanced(awsAsWanted(), aDeletedObject({ note: NOTED }))).seen).to.equal(undefined);
+    expect((await glanced(awsAsWanted(), aDeletedObject({ record: RECORDED_THERE }))).seen).to.equal(undefined);
   });
 
   for (const operation of ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'])
@@ -160,7 +171,7 @@ describe('A glance', () => {
       const session = sessionOn(awsAsWanted());
       const failure = aFailure({ operation });
       session.onCall = (called) => (called === operation ? failure : undefined);
-      expect(await glance(session, lookingFor(anObject({ note: NOTED })))).to.deep.equal(E.left(failure));
+      expect(await glance(session, lookingFor(anObject({ record: RECORDED_THERE })))).to.deep.equal(E.left(failure));
     });
 });
 
@@ -177,21 +188,21 @@ describe('A survey', () => {
     });
   });
 
-  it('reads each role once that the spec or the note names or that a profile of the object uses', async () => {
+  it('reads each role once that the spec or the record names or that a profile of the object uses', async () => {
     const using = (role: string) => ({ podExecutionRoleArn: `arn:aws:iam::111122223333:role/${role}` });
     const aws = awsWith(
       aSimulatedProfile({ name: 'first', ...using('in-use') }),
       aSimulatedProfile({ name: 'second', ...using('SHARED') }),
       aSimulatedProfile({ name: 'third', ...using('theirs'), tags: FOREIGN_TAGS }),
     );
-    const note = { in: HERE, roles: [{ name: RoleName.of('noted') }, { name: RoleName.of('In-Use') }] };
-    const named = { spec: { roleName: RoleName.of('shared') }, note };
+    const record = { in: HERE, roles: [{ name: RoleName.of('recorded') }, { name: RoleName.of('In-Use') }] };
+    const named = { spec: { roleName: RoleName.of('shared') }, record };
     expect(rolesOf((await surveyed(aws, anObject(named))).seen)).to.deep.equal([
       'shared absent',
       'in-use absent',
-      'noted absent',
+      'recorded absent',
     ]);
-    const brought = { spec: { roleARN: SHARED_ARN }, note };
+    const brought = { spec: { roleARN: SHARED_ARN }, record };
     expect(rolesOf((await surveyed(aws, anObject(brought))).seen)).to.include('shared absent');
   });
 
@@ -252,18 +263,18 @@ describe('A survey', () => {
       });
 
     const web = ProfileName.of('web');
-    const notedRole = { in: HERE, roles: [{ name: RoleName.of('noted'), id: 'AROANOTED' }] };
+    const recordedRole = { in: HERE, roles: [{ name: RoleName.of('recorded'), id: 'AROANOTED' }] };
     for (const [situation, parts, roles] of [
-      ['all names that CAPA computes, without a noted role', {}, [ROLE, FORMER_ROLE]],
+      ['all names that CAPA computes, without a recorded role', {}, [ROLE, FORMER_ROLE]],
       [
-        'those of both profile names, without a noted role',
+        'those of both profile names, without a recorded role',
         { spec: { profileName: web } },
         ['prod-web_fargate', `${EKS_CLUSTER}-web_fargate`],
       ],
-      ['the noted role and the computed one', { note: notedRole }, [ROLE, 'noted']],
+      ['the recorded role and the computed one', { record: recordedRole }, [ROLE, 'recorded']],
       [
-        'not a noted role of another owner',
-        { note: { in: HERE, roles: [{ name: RoleName.of('theirs'), id: 'AROATHEIRS', managed: false }] } },
+        'not a recorded role of another owner',
+        { record: { in: HERE, roles: [{ name: RoleName.of('theirs'), id: 'AROATHEIRS', managed: false }] } },
         [ROLE, FORMER_ROLE],
       ],
       ['the role of spec.roleName alone', { spec: { roleName: RoleName.of('Pods') } }, ['Pods']],
@@ -300,11 +311,13 @@ describe('A survey', () => {
     it('reads what blocks the deletion of the role only when the role has to be deleted', async () => {
       const BLOCKERS = ['the inline policy "theirs"'];
       const elsewhere = { spec: { rolePath: '/team-a/' } };
-      const unwanted = { spec: { roleName: RoleName.of('other') }, note: NOTED };
+      const unwanted = { spec: { roleName: RoleName.of('other') }, record: RECORDED_THERE };
       expect(await blockersIn(awsWith(aSimulatedProfile(), blocked), anObject())).to.deep.equal([]);
       expect(await blockersIn(awsWith(blocked), aDeletedObject())).to.deep.equal(BLOCKERS);
       expect(await blockersIn(awsWith(blocked), anObject(elsewhere))).to.deep.equal(BLOCKERS);
-      expect(await blockersIn(awsWith(blocked), anObject({ ...elsewhere, note: NOTED }))).to.deep.equal(BLOCKERS);
+      expect(await blockersIn(awsWith(blocked), anObject({ ...elsewhere, record: RECORDED_THERE }))).to.deep.equal(
+        BLOCKERS,
+      );
       expect(await blockersIn(awsWith(blocked), anObject(unwanted))).to.deep.equal(BLOCKERS);
       const used = aSimulatedProfile({ tags: FOREIGN_TAGS });
       expect(await blockersIn(awsWith(used, blocked), anObject(unwanted)), 'used by another').to.deep.equal([]);
@@ -321,9 +334,9 @@ describe('A survey', () => {
       expect(calls).to.deep.equal([LISTING, 'GetRole shared']);
     });
 
-    it('reads the policies at the same time as a role whose id is noted', async () => {
-      for (const [note, early] of [
-        [NOTED, [LIST]],
+    it('reads the policies at the same time as a role whose id is recorded', async () => {
+      for (const [record, early] of [
+        [RECORDED_THERE, [LIST]],
         [{ in: HERE, roles: [{ name: ROLE, requestedAt: 0 }] }, []],
       ] as const) {
         const session = sessionOn(awsAsWanted());
@@ -333,7 +346,7 @@ describe('A survey', () => {
           ...session,
           roles: { ...session.roles, get: (name: RoleName) => held(session.roles.get(name)) },
         };
-        const observation = survey(reader, lookingFor(anObject({ note })));
+        const observation = survey(reader, lookingFor(anObject({ record })));
         await new VirtualClock().settle();
         expect(session.calls).to.have.members([LISTING, DESCRIBE, GET, ...early]);
         answer.resolve();
@@ -341,22 +354,22 @@ describe('A survey', () => {
       }
     });
 
-    it('shows a noted role as gone although listing its policies fails', async () => {
+    it('shows a recorded role as gone although listing its policies fails', async () => {
       const session = sessionOn(awsWith(aSimulatedProfile()));
       session.onCall = (operation) =>
         operation === 'ListAttachedRolePolicies' ? aFailure({ operation, code: 'NoSuchEntity' }) : undefined;
-      const seen = await survey(session, lookingFor(anObject({ note: NOTED })));
+      const seen = await survey(session, lookingFor(anObject({ record: RECORDED_THERE })));
       expect(E.isRight(seen) && rolesOf(seen.right)).to.deep.equal([`${ROLE} absent`]);
     });
   });
 
   // A listed profile that may not be described has an unknown owner.
   for (const operation of [LISTING, 'DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'])
-    it(`fails when ${operation} fails, whatever is noted`, async () => {
+    it(`fails when ${operation} fails, whatever is recorded`, async () => {
       const session = sessionOn(awsAsWanted());
       const failure = aFailure({ operation });
       session.onCall = (called) => (called === operation ? failure : undefined);
-      for (const note of [{}, NOTED])
-        expect(await survey(session, lookingFor(anObject({ note })))).to.deep.equal(E.left(failure));
+      for (const record of [{}, RECORDED_THERE])
+        expect(await survey(session, lookingFor(anObject({ record })))).to.deep.equal(E.left(failure));
     });
 });

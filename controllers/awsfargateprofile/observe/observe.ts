@@ -11,12 +11,12 @@ import type {
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { isRoleTaggedByOthers, isTaggedByOthers } from '../../../pkg/fargate/ownership.ts';
 import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/fargate/names.ts';
-import type { Note } from '../../shared/note.ts';
+import type { ProfileRecord } from '../../shared/record.ts';
 import { profileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
 import { fitsSpec, type FoundRole, type Observed, type ObservedRole } from '../model/observed-state.ts';
 import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/identity.ts';
-import { type Seen, isEntryOf, roleEntryOf } from '../note.ts';
+import { type Seen, isEntryOf, roleEntryOf } from '../settle-record.ts';
 import { ACTIVE, isGoing, isInTransit } from '../model/profile-status.ts';
 
 export interface AwsReader {
@@ -28,7 +28,7 @@ export interface AwsReader {
 export interface Looking {
   readonly object: AWSFargateProfile;
   readonly identity: ObjectIdentity;
-  readonly note: Note;
+  readonly record: ProfileRecord;
   /** Nothing is wanted any more. */
   readonly isLeaving: boolean;
   /** The EKS cluster is being deleted. */
@@ -40,21 +40,21 @@ export type ProfilesAndRoles = Pick<Observed, 'depth' | 'cluster' | 'profiles' |
 type Read<A> = Promise<E.Either<AwsFailure, A>>;
 
 /**
- * Reads the noted profiles only. `undefined` if they show anything but rest (one profile, ACTIVE and as the spec asks for, with
- * the noted role) or a change that EKS is making.
+ * Reads the recorded profiles only. `undefined` if they show anything but rest (one profile, ACTIVE and as the spec asks for, with
+ * the recorded role) or a change that EKS is making.
  */
 export async function glance(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles | undefined> {
-  const { identity, note } = looking;
+  const { identity, record } = looking;
   const described = await describeAll(
     reader,
     identity,
-    note.profiles.map(({ name }) => name),
+    record.profiles.map(({ name }) => name),
   );
   if (E.isLeft(described)) return described;
   const { cluster, profiles } = described.right;
   const ours = oursOf(ownerOf(looking.object, identity), profiles);
-  const isKnown = (profile: FargateProfile): boolean => ours.includes(profile) && isEntryOf(note.profiles, profile);
-  if (cluster === 'gone' || profiles.length !== note.profiles.length || !profiles.every(isKnown))
+  const isKnown = (profile: FargateProfile): boolean => ours.includes(profile) && isEntryOf(record.profiles, profile);
+  if (cluster === 'gone' || profiles.length !== record.profiles.length || !profiles.every(isKnown))
     return E.right(undefined);
   const names = roleNames(looking, profiles);
   const isServing = (profile: FargateProfile): boolean => servesAsAsked(looking, profile);
@@ -67,11 +67,11 @@ export async function glance(reader: AwsReader, looking: Looking): Read<Profiles
   if (isAlone && !hasOnlyItsRole(looking, profile)) return E.right(undefined);
   const roles = await readRoles(reader, looking, profiles, isAlone ? [roleOf(profile)] : names);
   if (E.isLeft(roles)) return roles;
-  const isRoleKnown = roles.right.every(({ found }) => isNotedRole(looking, found));
+  const isRoleKnown = roles.right.every(({ found }) => isRecordedRole(looking, found));
   return E.right(isRoleKnown ? { depth: 'glance', cluster, profiles, roles: roles.right } : undefined);
 }
 
-/** Reads all profiles of the EKS cluster, and the roles of this object, of the note and of the spec. */
+/** Reads all profiles of the EKS cluster, and the roles of this object, of the record and of the spec. */
 export async function survey(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles> {
   const { identity } = looking;
   const listing = await reader.profiles.list(identity.eksCluster);
@@ -90,7 +90,7 @@ export async function survey(reader: AwsReader, looking: Looking): Read<Profiles
   }))(roles);
 }
 
-/** What the note is settled with. */
+/** What the record is settled with. */
 export function seenBy({ identity, object }: Pick<Looking, 'identity' | 'object'>, seen: ProfilesAndRoles): Seen {
   const owner = ownerOf(object, identity);
   return {
@@ -134,36 +134,36 @@ const unread = (names: readonly RoleName[]): readonly ObservedRole[] =>
 const servesAsAsked = ({ object, identity, isLeaving }: Looking, profile: FargateProfile): boolean =>
   profile.status === ACTIVE && !isLeaving && fitsSpec(object, identity, profile, () => true);
 
-const hasOnlyItsRole = ({ note }: Looking, profile: FargateProfile): boolean =>
-  note.roles.every(({ name }) => isSameRoleName(name, roleOf(profile)));
+const hasOnlyItsRole = ({ record }: Looking, profile: FargateProfile): boolean =>
+  record.roles.every(({ name }) => isSameRoleName(name, roleOf(profile)));
 
-function isNotedRole({ note, object }: Looking, found: ObservedRole['found']): boolean {
+function isRecordedRole({ record, object }: Looking, found: ObservedRole['found']): boolean {
   if (found === undefined || found === 'unread') return false;
-  const entry = roleEntryOf(note, found.name);
+  const entry = roleEntryOf(record, found.name);
   const hasSamePath =
     object.spec.roleARN !== undefined || entry?.managed === false || (object.spec.rolePath ?? '/') === found.path;
   return entry?.id === found.id && hasSamePath;
 }
 
 /**
- * The roles that the spec or the note names, and those of the profiles of this object. Names that AWS would reject are left
+ * The roles that the spec or the record names, and those of the profiles of this object. Names that AWS would reject are left
  * out: no resource can have them, and the call would fail.
  */
 function roleNames(looking: Looking, profiles: readonly FargateProfile[]): readonly RoleName[] {
-  const { object, identity, note, isLeaving } = looking;
+  const { object, identity, record, isLeaving } = looking;
   const { roleName, roleARN } = object.spec;
   const isComputed = roleName === undefined && roleARN === undefined;
   // A role of another owner matters only while the spec names it, and AWS may refuse to show its policies.
-  const noted = note.roles.filter(({ managed }) => managed !== false).map(({ name }) => name);
+  const recorded = record.roles.filter(({ managed }) => managed !== false).map(({ name }) => name);
   const inUse = oursOf(ownerOf(looking.object, identity), profiles).map(roleOf);
-  // If a client removed spec.profileName, the name of the role may derive from the computed profile name. Without a noted
+  // If a client removed spec.profileName, the name of the role may derive from the computed profile name. Without a recorded
   // role, Cluster API Provider AWS may have created it under any of its names.
   const ofDeletion =
-    isLeaving && isComputed && noted.length === 0
+    isLeaving && isComputed && recorded.length === 0
       ? [roleNameFor(identity.clusterName ?? identity.eksCluster, profileNameOf(object)), ...identity.capaRoleNames]
       : [];
   const named = roleARN === undefined ? roleNameOf(object) : isLeaving ? undefined : parseRoleArn(roleARN)?.name;
-  return distinct([named, ...inUse, ...noted, ...ofDeletion]);
+  return distinct([named, ...inUse, ...recorded, ...ofDeletion]);
 }
 
 /** IAM does not distinguish upper and lower case in names. */
@@ -198,13 +198,13 @@ async function readRole(
   profiles: readonly FargateProfile[],
   name: RoleName,
 ): Read<ObservedRole> {
-  const { object, note } = looking;
+  const { object, record } = looking;
   const isUserProvided = parseRoleArn(object.spec.roleARN ?? '')?.name === name;
   const isUnused = !profiles.some((profile) => !isGoing(profile) && isSameRoleName(roleOf(profile), name));
   const isUnwanted = isUnused && !isUserProvided && (looking.isLeaving || !isSameRoleName(roleNameOf(object), name));
   // IAM refuses to list the policies of a role that does not exist. So they are read at the same time as the role only if
-  // the note has the id of the role, which shows that the role has existed.
-  const wasSeen = roleEntryOf(note, name)?.id !== undefined;
+  // the record has the id of the role, which shows that the role has existed.
+  const wasSeen = roleEntryOf(record, name)?.id !== undefined;
   const [role, early] = await Promise.all([
     reader.roles.get(name),
     wasSeen ? readAttachments(reader, name, { isUserProvided, isUnwanted }) : undefined,

@@ -6,7 +6,7 @@ import type { Desired } from '../model/desired-state.ts';
 import { type Mutation, type Change, type PlanPart, change, optional } from '../model/change.ts';
 import { type FoundRole, type Observed, type ObservedAccessEntry, findRole } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { roleEntryOf } from '../note.ts';
+import { roleEntryOf } from '../settle-record.ts';
 import { isRecreated } from './compare.ts';
 
 // EKS binds an access entry to the unique id of an IAM role, but its API shows only the role's ARN and when the entry
@@ -35,7 +35,7 @@ export function* prepareAccessEntry(desired: Desired, observed: Observed, princi
     yield optional({ kind: 'deleteAccessEntry', name: wanted.role.name, principal, because: 'profileCreation' });
 }
 
-/** Each role is checked once, because the note says that the entry of the role with its id is right. */
+/** Each role is checked once, because the record says that the entry of the role with its id is right. */
 export function* ensureAccessEntry(desired: Desired, observed: Observed, role: FoundRole): PlanPart {
   if (!isCheckDue(desired, role)) return undefined;
   const isKnownRecreated = isRecreated(desired, role);
@@ -101,14 +101,14 @@ export const isOutdated = (
     ? createdAt < role.createdAt + ROLE_TIME_PRECISION
     : type === FARGATE_TYPE && createdAt < role.createdAt;
 
-function isChecked({ note }: Desired, { name, id, arn }: FoundRole): boolean {
-  const entry = roleEntryOf(note, name);
-  return entry?.checked === true && entry.id === id && note.entry !== arn;
+function isChecked({ record }: Desired, { name, id, arn }: FoundRole): boolean {
+  const entry = roleEntryOf(record, name);
+  return entry?.checked === true && entry.id === id && record.entry !== arn;
 }
 
 /**
  * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
  * entry that it has deleted itself.
  */
-const mustBeCreated = ({ note }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
-  mode === 'API' || note.entry === principal;
+const mustBeCreated = ({ record }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
+  mode === 'API' || record.entry === principal;

@@ -13,7 +13,7 @@ import { whyDeletable } from './remove.ts';
 import type { Desired, ExistingRole, WantedProfile, WantedRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, findProfile, findRole } from '../model/observed-state.ts';
 import { oursOf, ownershipOf } from '../model/identity.ts';
-import { roleEntryOf } from '../note.ts';
+import { roleEntryOf } from '../settle-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording.ts';
 import { type LimitExcess, findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
@@ -68,8 +68,8 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
  * cluster completes a deletion only if the object records its account, or that nothing was created (docs/adr/0011).
  */
 function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Reason | undefined {
-  const { unwanted, note, identity, place } = desired;
-  if (unwanted === 'retain' || cluster === 'there' || note.in.kind !== 'unknown') return undefined;
+  const { unwanted, record, identity, place } = desired;
+  if (unwanted === 'retain' || cluster === 'there' || record.in.kind !== 'unknown') return undefined;
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
   // The reader puts the role that the spec asks for first.
@@ -132,7 +132,7 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Want
   if (found === undefined) {
     // The controller does not recreate a deleted role of another owner that spec.roleName names, nor the role that
     // Cluster API Provider AWS shares between all its profiles.
-    const isForeign = role.isNamedInSpec && roleEntryOf(desired.note, role.name)?.managed === false;
+    const isForeign = role.isNamedInSpec && roleEntryOf(desired.record, role.name)?.managed === false;
     if (isForeign || isSharedByCapa(role.name)) {
       return newReason('RoleNotFound', { name: role.name, isOfCapa: isSharedByCapa(role.name), isProvisioned });
     }

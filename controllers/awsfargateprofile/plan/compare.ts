@@ -12,7 +12,7 @@ import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findRole } from '../model/observed-state.ts';
 import { ownershipOf } from '../model/identity.ts';
-import { roleEntryOf, isEntryOf } from '../note.ts';
+import { roleEntryOf, isEntryOf } from '../settle-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 
 /** `successor` is the profile that the controller creates afterwards, if any. */
@@ -64,11 +64,11 @@ export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
 /**
- * IAM shows another id for the role than the note, so the role was deleted and recreated. No reconcile has
+ * IAM shows another id for the role than the record, so the role was deleted and recreated. No reconcile has
  * checked the access entry of the new role yet. Another owner may have created it.
  */
-export function isRecreated({ note }: Pick<Desired, 'note'>, found: FoundRole): boolean {
-  const known = roleEntryOf(note, found.name)?.id;
+export function isRecreated({ record }: Pick<Desired, 'record'>, found: FoundRole): boolean {
+  const known = roleEntryOf(record, found.name)?.id;
   return known !== undefined && known !== found.id;
 }
 
@@ -77,15 +77,15 @@ export function isRecreated({ note }: Pick<Desired, 'note'>, found: FoundRole): 
 // would block the deletion of its EKS cluster without an owner.
 
 /**
- * A profile counts as the object's own if the note has its unique id, or if only a ready control plane could prove that
+ * A profile counts as the object's own if the record has its unique id, or if only a ready control plane could prove that
  * Cluster API Provider AWS created it.
  */
 export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
-  const { identity, note, abandonment } = desired;
+  const { identity, record, abandonment } = desired;
   const tags = missingProfileTags(found.tags, identity);
   if (ownershipOf(desired, found).kind === 'ours' || tags.length === 0) return undefined;
   const isUnproven = desired.isUnproven && profileOwnership(found, ifProven(desired)).kind === 'ours';
-  return isEntryOf(note.profiles, found) || isUnproven
+  return isEntryOf(record.profiles, found) || isUnproven
     ? newReason('OwnershipTagMissing', {
         resource: 'Fargate profile',
         name: found.name,
@@ -98,11 +98,11 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
 
 /** As for a profile. */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
-  const { identity, note, abandonment } = desired;
+  const { identity, record, abandonment } = desired;
   const tags = missingRoleTags(found.tags, identity);
   if (roleOwnership(found, identity).kind === 'ours' || tags.length === 0 || isSharedByCapa(found.name))
     return undefined;
-  const entry = roleEntryOf(note, found.name);
+  const entry = roleEntryOf(record, found.name);
   const isOnRecord = entry?.id === found.id && entry.managed !== false;
   const isUnproven = desired.isUnproven && roleOwnership(found, ifProven(desired)).kind === 'ours';
   return isOnRecord || isUnproven

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import type { NotedProfile } from '../../shared/note.ts';
+import type { RecordedProfile } from '../../shared/record.ts';
 import type { DesiredInputs } from '../desired/desired.ts';
 import type { Observed } from '../model/observed-state.ts';
 import {
@@ -36,24 +36,24 @@ const other = (over: Partial<FargateProfile> = {}): FargateProfile => aProfile({
 const DIFFERENT = { selectors: [{ namespace: 'other', labels: {} }] };
 const aws = (...profiles: readonly FargateProfile[]): Observed => ({ ...observed({ role: aRole() }), profiles });
 
-const entry = (name: ProfileName, over: Partial<NotedProfile> = {}): NotedProfile => ({
+const entry = (name: ProfileName, over: Partial<RecordedProfile> = {}): RecordedProfile => ({
   name,
   id: PROFILE_ID,
   ...over,
 });
-const served = (name: ProfileName, over: Partial<NotedProfile> = {}): NotedProfile =>
+const served = (name: ProfileName, over: Partial<RecordedProfile> = {}): RecordedProfile =>
   entry(name, { served: true, ...over });
 
 interface Given {
   readonly spec?: Partial<AWSFargateProfileSpec>;
-  readonly profiles?: readonly NotedProfile[];
+  readonly profiles?: readonly RecordedProfile[];
   readonly last?: number;
   readonly isQuotaExceeded?: boolean;
 }
 
 const partsOf = ({ spec = REJECT, profiles = [], last }: Given) => ({
   spec,
-  note: { in: HERE, profiles, ...(last !== undefined && { last }) },
+  record: { in: HERE, profiles, ...(last !== undefined && { last }) },
 });
 const alive = (given: Given = {}): Desires =>
   living(partsOf(given), { isQuotaExceeded: given.isQuotaExceeded ?? false });
@@ -69,9 +69,9 @@ function fateOf(desires: Desires, seen: Observed): string {
 
 /** Each table has a row of the table "Which profile of ours may be deleted"; the first row that fits counts. */
 const TABLES: Readonly<Record<string, readonly Row[]>> = {
-  'of which another profile was made by another record, because it is in no note and not older than what served,': [
+  'of which another profile was made by another record, because it is in no record and not older than what served,': [
     ...[{}, { abandonment: 'removeFinalizer' } as const].map((over): Row => [
-      `is noted, in a deletion ${JSON.stringify(over)}`,
+      `is recorded, in a deletion ${JSON.stringify(over)}`,
       leaving({ profiles: [served(PROFILE)], last: NOW }, over),
       aws(other({ createdAt: NOW }), named({ createdAt: NOW })),
       'stays',
@@ -83,7 +83,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       'stays',
     ],
     [
-      'is the stranger itself, and no noted one is left',
+      'is the stranger itself, and no recorded one is left',
       leaving({ last: NOW }),
       aws(other({ createdAt: NOW + 1 })),
       'stays',
@@ -119,13 +119,13 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       'unwanted',
     ],
     [
-      'is younger, but nothing of the note has served',
+      'is younger, but nothing of the record has served',
       leaving({ profiles: [entry(PROFILE)] }),
       aws(named(), other({ createdAt: NOW })),
       'unwanted',
     ],
     [
-      'is younger, but in the note',
+      'is younger, but in the record',
       leaving({ profiles: [served(PROFILE), entry(OTHER)], last: NOW }),
       aws(named(), other({ createdAt: NOW })),
       'unwanted',
@@ -261,7 +261,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       aws(named({ ...DIFFERENT, arn: 'a/b/c/again' })),
       'stays',
     ],
-    ['is in no note', alive(), aws(named(DIFFERENT)), 'stays'],
+    ['is in no record', alive(), aws(named(DIFFERENT)), 'stays'],
     [
       'is in status alone',
       living({
@@ -295,7 +295,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       'stays',
     ],
     [
-      'is unwanted and in no note',
+      'is unwanted and in no record',
       alive({ spec: REPLACE, profiles: [served(PROFILE)], isQuotaExceeded: true }),
       aws(named(DIFFERENT), other()),
       'stays',
@@ -328,7 +328,7 @@ describe('whyDeletable, for a profile', () => {
         it(`${situation}: ${fate}`, () => expect(fateOf(desires, seen)).to.equal(fate));
     });
 
-  it('keeps the last ACTIVE profile that served, whatever status, note and strategy of a living object say', () => {
+  it('keeps the last ACTIVE profile that served, whatever status, record and strategy of a living object say', () => {
     const aName = fc.constantFrom(PROFILE, OTHER, ProfileName.of('third'));
     const anEntry = fc.record(
       { name: aName, id: fc.constant(PROFILE_ID), served: fc.constant(true as const), activeSince: fc.nat(2 * NOW) },
@@ -353,7 +353,7 @@ describe('whyDeletable, for a profile', () => {
           const desired = alive({ spec, profiles, isQuotaExceeded })(seen);
           const active = seen.profiles.filter(({ status, tags }) => status === 'ACTIVE' && tags === PROFILE_TAGS);
           const hasServed = ({ name }: FargateProfile): boolean =>
-            desired.note.profiles.some((each) => each.name === name && each.served === true);
+            desired.record.profiles.some((each) => each.name === name && each.served === true);
           const left = active.filter((found) => whyDeletable(desired, seen, found) === undefined);
           if (active.some(hasServed)) expect(left).to.not.deep.equal([]);
         },

@@ -6,7 +6,7 @@ import type { DrainObstacle } from '../model/drained.ts';
 import type { Mutation } from '../model/change.ts';
 import { type Observed, findProfile } from '../model/observed-state.ts';
 import { ACTIVE } from '../model/profile-status.ts';
-import { entryOf } from '../note.ts';
+import { entryOf } from '../settle-record.ts';
 import { activeSince, drainObstacle } from './replace.ts';
 
 /** The pods of a predecessor are moved to the profile that replaces it, before the predecessor is deleted. */
@@ -22,14 +22,14 @@ export interface Drain {
 
 /** `undefined`: the deletion of a profile needs no drain. */
 export function drainBefore(mutation: Mutation, desired: Desired, observed: Observed): Drain | undefined {
-  const { wanted, drainTimeout, note, now } = desired;
+  const { wanted, drainTimeout, record, now } = desired;
   if (mutation.kind !== 'deleteProfile' || mutation.because !== 'replaced' || drainTimeout === 0) return undefined;
   const found = findProfile(observed.profiles, mutation.name);
   const successor = wanted && findProfile(observed.profiles, wanted.profile.name);
   if (found?.status !== ACTIVE || successor === undefined) return undefined;
-  const noted = entryOf(note, found)?.drainSince;
+  const recorded = entryOf(record, found)?.drainSince;
   // An older drain moved pods to another profile. A time in the future comes from a wrong clock, and counts as now.
-  const since = noted === undefined || noted < activeSince(desired, successor) ? now : Math.min(noted, now);
+  const since = recorded === undefined || recorded < activeSince(desired, successor) ? now : Math.min(recorded, now);
   const obstacle = drainObstacle(mutation.name, successor.name);
   return {
     predecessor: mutation.name,

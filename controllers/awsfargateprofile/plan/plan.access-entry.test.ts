@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
-import type { Note, NotedRole } from '../../shared/note.ts';
+import type { ProfileRecord, RecordedRole } from '../../shared/record.ts';
 import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
-import { NOTED, ROLE, ROLE_ARN, ROLE_CREATED_AT, aProfile, aRole, observed } from '../testing/builders.ts';
+import { RECORDED_THERE, ROLE, ROLE_ARN, ROLE_CREATED_AT, aProfile, aRole, observed } from '../testing/builders.ts';
 import { type Desires, deleted, living, testPlans } from '../testing/plan-tables.ts';
 import { plan } from './plan.ts';
 
@@ -27,12 +27,12 @@ const live = (...accessEntries: readonly ObservedAccessEntry[]): Observed =>
 const missing = (...accessEntries: readonly ObservedAccessEntry[]): Observed => observed({ accessEntries });
 
 const withRole = (
-  role: Partial<NotedRole>,
-  note: Partial<Note> = {},
+  role: Partial<RecordedRole>,
+  record: Partial<ProfileRecord> = {},
   spec: Partial<AWSFargateProfileSpec> = {},
-): Desires => living({ spec, note: { ...NOTED, roles: [{ name: ROLE, ...role }], ...note } });
+): Desires => living({ spec, record: { ...RECORDED_THERE, roles: [{ name: ROLE, ...role }], ...record } });
 const plain = living();
-const checked = living({ note: NOTED });
+const checked = living({ record: RECORDED_THERE });
 const created = withRole({ id: 'AROAEXAMPLE' });
 const deletedBefore = withRole({ id: 'AROAEXAMPLE', checked: true }, { entry: ROLE_ARN });
 /** Its id is the one of the former role. */
@@ -90,7 +90,7 @@ describe('plan, about the access entry', () => {
       ],
       ['the entry is as old as the role', created, live(entry({ ...NEW, createdAt: ROLE_CREATED_AT })), 'in order'],
       [
-        'the entry is of the same second as the role, whose id is not noted yet',
+        'the entry is of the same second as the role, whose id is not recorded yet',
         plain,
         live(entry({ ...NEW, createdAt: ROLE_CREATED_AT + 999 })),
         'in order',
@@ -117,7 +117,7 @@ describe('plan, about the access entry', () => {
       ['AWS denies the read', recreated, live(entry(undefined, DENIED)), 'stop: RoleRecreated'],
       ['the entry has another type', recreated, live(entry(STANDARD)), 'stop: RoleRecreated'],
       ['the cluster has no access entries', recreated, observed({ profile: aProfile(), role: aRole() }), 'in order'],
-      ['the noted id belongs to a role with another name', ofOtherRole, live(entry(NEW)), 'in order'],
+      ['the recorded id belongs to a role with another name', ofOtherRole, live(entry(NEW)), 'in order'],
     ],
     'before a role is deleted, and': [
       ['there is no entry', deletion, alone(entry()), DELETE_ROLE],
@@ -128,7 +128,7 @@ describe('plan, about the access entry', () => {
       ['the EKS cluster is being deleted', leaving, alone(entry(NEW)), DELETE_ROLE],
       [
         'the EKS cluster is gone',
-        deleted({ note: NOTED }),
+        deleted({ record: RECORDED_THERE }),
         observed({ cluster: 'gone', role: aRole(), accessEntries: [entry(NEW)] }),
         DELETE_ROLE,
       ],
@@ -160,7 +160,7 @@ describe('plan, about the access entry', () => {
         ['the profile is missing, and spec.roleName names the role', named, seen({}), CREATE],
         ['the role was created again', broughtAnew, seen({ profile: aProfile() }), 'stop: RoleRecreated'],
         [
-          'the role was created again, and a user has removed the note because the entry is right',
+          'the role was created again, and a user has removed the record because the entry is right',
           withRole({ managed: false }, {}, spec),
           seen({ profile: aProfile() }),
           'in order',

@@ -3,7 +3,7 @@ import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { boundaryAddition, isAdded, isRecordKey, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
-import { profileIdOf } from '../../shared/note.ts';
+import { profileIdOf } from '../../shared/record.ts';
 import { type Mutation, subjectOf } from '../model/change.ts';
 import { type FoundRole, findProfile, findRole } from '../model/observed-state.ts';
 import { ownershipOf } from '../model/identity.ts';
@@ -33,7 +33,7 @@ const tagsBefore = (mutation: Mutation, planned: Planned): Tags =>
   (changedProfile(mutation, planned) ?? changedRole(mutation, planned))?.tags ?? {};
 const isOurs = ({ desired }: Planned, found: FargateProfile): boolean => ownershipOf(desired, found).kind === 'ours';
 const entryOf = ({ desired }: Planned, { arn }: FargateProfile) =>
-  desired.note.profiles.find(({ id }) => id === profileIdOf(arn));
+  desired.record.profiles.find(({ id }) => id === profileIdOf(arn));
 
 function tagsIn(mutation: Mutation): Tags {
   if (mutation.kind === 'createProfile') return mutation.profile.tags;
@@ -78,7 +78,7 @@ describe('The plans for random situations', () => {
     });
   });
 
-  it('delete a profile of a living object only for a reason that AWS and the note prove', () => {
+  it('delete a profile of a living object only for a reason that AWS and the record prove', () => {
     forEachMutation((mutation, planned) => {
       const { desired, seen, isDeleted, object } = planned;
       if (mutation.kind !== 'deleteProfile' || isDeleted) return;
@@ -95,7 +95,7 @@ describe('The plans for random situations', () => {
         ).to.equal(true);
         return;
       }
-      expect(entryOf(planned, profile), 'the note has the profile').to.include({ name: profile.name });
+      expect(entryOf(planned, profile), 'the record has the profile').to.include({ name: profile.name });
       expect(entryOf(planned, profile)?.served, 'the profile has never served').to.equal(undefined);
       if (object.spec.updateStrategy?.type === 'Replace') {
         expect(planned.isQuotaExceeded, 'EKS is full').to.equal(true);

@@ -13,7 +13,7 @@ import {
   EKS_CLUSTER_TAG,
   HERE,
   NAMESPACE_TAG,
-  NOTED,
+  RECORDED_THERE,
   PLACE,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -65,12 +65,12 @@ const liveShared = (over: Partial<FoundRole> = {}): Observed =>
 
 const ofSpec = (spec: Partial<AWSFargateProfileSpec>): Desires => living({ spec });
 const plain = living();
-const provisioned = living({ note: NOTED, status: PROVISIONED });
+const provisioned = living({ record: RECORDED_THERE, status: PROVISIONED });
 const bounded = ofSpec({ rolePermissionsBoundary: BOUND });
 const logged = ofSpec({ roleAdditionalPolicies: [LOGS] });
 const NOT_READY = { creationBlocker: newReason('WaitingForEKSControlPlane', { detail: '' }) };
 const notReady = living({}, {}, NOT_READY);
-/** The note has a role of another owner, which an earlier pass has used. */
+/** The record has a role of another owner, which an earlier pass has used. */
 const usedBefore = (name: RoleName) => ({ in: HERE, roles: [{ name, id: 'AROATHEIRS', managed: false as const }] });
 const BY = { permissionsBoundary: BOUND };
 const BY_US = { ...BY, tags: recording(`boundary ${BOUND}`) };
@@ -107,12 +107,12 @@ const disputed = living(
 const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
 /** The former profile has never served, so that a spec with another name may still replace it. */
-const FORMER_NOTE = {
+const FORMER_RECORD = {
   in: HERE,
   profiles: [{ name: FORMER_PROFILE, id: PROFILE_ID }],
   roles: [{ name: FORMER_ROLE, id: 'AROAEXAMPLE' }],
 };
-const renamed = living({ spec: { profileName: PROFILE }, note: FORMER_NOTE });
+const renamed = living({ spec: { profileName: PROFILE }, record: FORMER_RECORD });
 const elsewhere = { rolePath: '/team-a/' };
 
 /**
@@ -175,7 +175,7 @@ describe('plan, about the role', () => {
         ['names a role, and the profile does not exist', limited(limitedArn), sharedRole()],
         [
           'names another role before the profile has served',
-          limited(limitedArn, { note: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } }),
+          limited(limitedArn, { record: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } }),
           liveOf(SHARED_ROLE),
         ],
         ['names a foreign role in spec.roleName', limitedName, sharedRole()],
@@ -197,7 +197,7 @@ describe('plan, about the role', () => {
       ],
       [
         'has another permissions boundary, and the profile exists',
-        limited(limitedBoundary, { note: NOTED, status: PROVISIONED }),
+        limited(limitedBoundary, { record: RECORDED_THERE, status: PROVISIONED }),
         live({ permissionsBoundary: THEIRS }),
         'set boundary bound?; in order',
       ],
@@ -217,7 +217,7 @@ describe('plan, about the role', () => {
       ],
       ['belongs to another namespace of the EKS cluster', plain, alone(OF_NAMESPACE), 'stop: RoleNotOwned'],
       ['belongs to another EKS cluster', plain, alone(OF_CLUSTER), 'stop: RoleNotOwned'],
-      ['was foreign and is gone', living({ note: usedBefore(ROLE) }), observed(), CREATE_ROLE],
+      ['was foreign and is gone', living({ record: usedBefore(ROLE) }), observed(), CREATE_ROLE],
       ['has a trust policy that is too wide', plain, live({ trust: TRUST_POLICIES.wide }), 'set trust; in order'],
       ['has the wanted trust policy in another form', plain, live({ trust: TRUST_POLICIES.oursReordered }), 'in order'],
       ['lacks the boundary', bounded, alone({}), `tag role with added; set boundary bound; ${CREATE_PROFILE}`],
@@ -322,7 +322,7 @@ describe('plan, about the role', () => {
       ['is ours, and the profile uses it', ofSpec(nameInCapitals), liveShared(aRole(SHARED)), 'in order'],
       [
         'was foreign and is gone',
-        living({ spec: nameInCapitals, note: usedBefore(SHARED_ROLE_NAME) }),
+        living({ spec: nameInCapitals, record: usedBefore(SHARED_ROLE_NAME) }),
         observed(),
         'stop: RoleNotFound',
       ],
@@ -345,7 +345,7 @@ describe('plan, about the role', () => {
       ['does not exist', shared, observed(), CREATE_SHARED],
       [
         'does not exist, after a foreign role with another name',
-        living({ spec: { roleName: SHARED_ROLE_NAME }, note: usedBefore(FORMER_ROLE) }),
+        living({ spec: { roleName: SHARED_ROLE_NAME }, record: usedBefore(FORMER_ROLE) }),
         observed(),
         CREATE_SHARED,
       ],
@@ -359,7 +359,7 @@ describe('plan, about the role', () => {
         'stop: RoleNotFound',
         [
           'was foreign and is gone',
-          living({ spec: { roleName: SHARED_ROLE_NAME }, note: usedBefore(SHARED_ROLE_NAME) }),
+          living({ spec: { roleName: SHARED_ROLE_NAME }, record: usedBefore(SHARED_ROLE_NAME) }),
           observed(),
         ],
         ['is the shared role of CAPA and does not exist', ofCapa, observed()],
@@ -408,14 +408,14 @@ describe('plan, about the role', () => {
       ['an ACTIVE profile', byPath, using('ACTIVE'), 'CONFIG_MAP', 'in order'],
       [
         'a profile that differs and is replaced',
-        living({ spec: elsewhere, note: attempted }),
+        living({ spec: elsewhere, record: attempted }),
         { role, profile: aProfile({ podExecutionRoleArn: role.arn, selectors: [] }) },
         'CONFIG_MAP',
         NOT_MAPPED,
       ],
       [
         'a provisioned profile that was deleted in AWS',
-        living({ spec: elsewhere, note: NOTED, status: PROVISIONED }),
+        living({ spec: elsewhere, record: RECORDED_THERE, status: PROVISIONED }),
         { role, ...entryIn },
         'CONFIG_MAP',
         `create profile with /team-a/${ROLE}; stop: Creating`,
@@ -435,11 +435,11 @@ describe('plan, about the role', () => {
   });
 
   describe('of this controller that spec.roleARN names since', () => {
-    const deletion = (roleARN: RoleArn) => deleted({ spec: { roleARN }, note: NOTED });
+    const deletion = (roleARN: RoleArn) => deleted({ spec: { roleARN }, record: RECORDED_THERE });
     testPlans({
       'for a deletion': [
-        ['before the note has the change', deletion(ROLE_ARN), alone({}), 'in order'],
-        ['before the note has the change, without tags', deletion(ROLE_ARN), alone({ tags: {} }), 'in order'],
+        ['before the record has the change', deletion(ROLE_ARN), alone({}), 'in order'],
+        ['before the record has the change, without tags', deletion(ROLE_ARN), alone({ tags: {} }), 'in order'],
         [
           'while spec.roleARN names another role',
           deletion(SHARED_ROLE_ARN),

@@ -3,7 +3,7 @@ import { ClusterName, ProfileName, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { roleNameFor } from '../../../pkg/fargate/names.ts';
-import type { NotedRole } from '../../shared/note.ts';
+import type { RecordedRole } from '../../shared/record.ts';
 import type { DesiredInputs } from '../desired/desired.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
@@ -14,7 +14,7 @@ import {
   CLUSTER_ARN,
   EKS_CLUSTER_TAG,
   NAMESPACE_TAG,
-  NOTED,
+  RECORDED_THERE,
   OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -40,18 +40,20 @@ const seen = (profileTags: object, roleTags: object = ROLE_TAGS): Observed =>
   observed({ profile: aProfile({ tags: { ...profileTags } }), role: aRole({ tags: { ...roleTags } }) });
 const onlyRole = (tags: object): Observed => observed({ role: aRole({ tags: { ...tags } }) });
 
-const noted = living({ note: NOTED });
-const leaving = deleted({ note: NOTED });
+const recorded = living({ record: RECORDED_THERE });
+const leaving = deleted({ record: RECORDED_THERE });
 const staging = { 'kubernetes.io/cluster/staging': 'owned' };
-const withProfileId = (id: string): ObjectParts => ({ note: { ...NOTED, profiles: [{ ...NOTED.profiles[0], id }] } });
-const withRole = (over: Partial<NotedRole>): ObjectParts => ({
-  note: { ...NOTED, roles: [{ ...NOTED.roles[0], ...over }] },
+const withProfileId = (id: string): ObjectParts => ({
+  record: { ...RECORDED_THERE, profiles: [{ ...RECORDED_THERE.profiles[0], id }] },
+});
+const withRole = (over: Partial<RecordedRole>): ObjectParts => ({
+  record: { ...RECORDED_THERE, roles: [{ ...RECORDED_THERE.roles[0], ...over }] },
 });
 const web = ProfileName.of('web');
-const WITHOUT_NOTE = { metadata: { annotations: {} } };
-/** The status of an object without a note, for example after `kubectl replace`. */
+const WITHOUT_RECORD = { metadata: { annotations: {} } };
+/** The status of an object without a record, for example after `kubectl replace`. */
 const TOLD_BY_STATUS: ObjectParts = {
-  ...WITHOUT_NOTE,
+  ...WITHOUT_RECORD,
   status: {
     ...RECORDED,
     profileName: PROFILE,
@@ -64,7 +66,7 @@ const computed = (tags: Readonly<Record<string, string>>): Observed =>
 const ofCapa = computed({ [CAPA_TAG]: 'owned' });
 const unproven = (isUnready: boolean, spec: Partial<AWSFargateProfileSpec> = {}): Desires =>
   deleted(
-    { ...WITHOUT_NOTE, spec: { ...spec, profileName: web } },
+    { ...WITHOUT_RECORD, spec: { ...spec, profileName: web } },
     { targetSource: isUnready ? 'unreadyControlPlane' : 'record' },
   );
 const unbegun = deleted({ spec: { profileName: web } }, { targetSource: 'unreadyControlPlane' });
@@ -73,7 +75,10 @@ const ofName = (name: ProfileName, tags: Readonly<Record<string, string>>): Obse
 const FORMER = aProfile({ name: ProfileName.of('former'), tags: {} });
 const replacing = living({
   spec: { updateStrategy: { type: 'Replace' } },
-  note: { ...NOTED, profiles: [{ name: FORMER.name, id: PROFILE_ID, served: true }, ...NOTED.profiles] },
+  record: {
+    ...RECORDED_THERE,
+    profiles: [{ name: FORMER.name, id: PROFILE_ID, served: true }, ...RECORDED_THERE.profiles],
+  },
 });
 const seenBeside = (former: FargateProfile): Observed => {
   const { profiles, ...rest } = seen(PROFILE_TAGS);
@@ -86,10 +91,10 @@ const NOT_OWNED = 'stop: ProfileNotOwned';
 describe('plan, about a profile or role whose tags were removed', () => {
   testPlans({
     'for the profile, if': [
-      ['the noted one has no tags', noted, seen({}), MISSING],
-      ['the noted one has no owner tag', noted, seen({ team: 'web' }), MISSING],
-      ['the noted one has the tag of another cluster', noted, seen(staging), MISSING],
-      ['status tells of it, and the note is lost', living(TOLD_BY_STATUS), seen({}), MISSING],
+      ['the recorded one has no tags', recorded, seen({}), MISSING],
+      ['the recorded one has no owner tag', recorded, seen({ team: 'web' }), MISSING],
+      ['the recorded one has the tag of another cluster', recorded, seen(staging), MISSING],
+      ['status tells of it, and the record is lost', living(TOLD_BY_STATUS), seen({}), MISSING],
       ['the object is deleted', leaving, seen({}), MISSING],
       ['the object is deleted, and the role lacks tags too', leaving, seen({}, {}), MISSING],
       [
@@ -99,24 +104,24 @@ describe('plan, about a profile or role whose tags were removed', () => {
         'delete unwanted profile; stop: DeletingProfile',
       ],
       ['another AWSFargateProfile is the owner', leaving, seen({ [OWNER_TAG]: 'team-b/web' }), 'in order'],
-      ['it has another id than the noted one', living(withProfileId('other')), seen({}), NOT_OWNED],
-      ['nothing is noted, as before the first pass', living(), seen({}), NOT_OWNED],
+      ['it has another id than the recorded one', living(withProfileId('other')), seen({}), NOT_OWNED],
+      ['nothing is recorded, as before the first pass', living(), seen({}), NOT_OWNED],
       [
         'adoptionPolicy is Always',
-        living({ spec: { adoptionPolicy: 'Always' }, note: NOTED }),
+        living({ spec: { adoptionPolicy: 'Always' }, record: RECORDED_THERE }),
         seen({}),
         'tag profile with prod,owner; stop: Outdated',
       ],
       [
         'the object retains it in a cluster that is being deleted',
-        deleted({ note: NOTED }, { unwanted: 'retain' }),
+        deleted({ record: RECORDED_THERE }, { unwanted: 'retain' }),
         seen({}),
         'stop: RetainBlocksClusterDeletion',
       ],
     ],
     'for a former profile that the object replaces, if': [
-      ['the note has its id', replacing, seenBeside(FORMER), 'in order: OwnershipTagMissing'],
-      ['the note has another id', replacing, seenBeside({ ...FORMER, arn: 'a/b/c/other' }), 'in order'],
+      ['the record has its id', replacing, seenBeside(FORMER), 'in order: OwnershipTagMissing'],
+      ['the record has another id', replacing, seenBeside({ ...FORMER, arn: 'a/b/c/other' }), 'in order'],
     ],
     'for the profile of a deleted object whose control plane is not ready, if': [
       ['CAPA may have created it', unproven(true), ofName(web, { [CAPA_TAG]: 'owned' }), MISSING],
@@ -129,39 +134,39 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ['it has no tags', unproven(true), ofName(web, {}), 'in order'],
     ],
     'for the role, if': [
-      ['the noted one has no tags', noted, seen(PROFILE_TAGS, {}), MISSING],
-      ['status tells of it, and the note is lost', deleted(TOLD_BY_STATUS), onlyRole({}), MISSING],
+      ['the recorded one has no tags', recorded, seen(PROFILE_TAGS, {}), MISSING],
+      ['status tells of it, and the record is lost', deleted(TOLD_BY_STATUS), onlyRole({}), MISSING],
       ['the object is deleted', leaving, onlyRole({}), MISSING],
       ['it lost its namespace tag', leaving, onlyRole({ [EKS_CLUSTER_TAG]: CLUSTER_ARN }), MISSING],
       ['it serves another namespace now', leaving, onlyRole({ [NAMESPACE_TAG]: 'team-b' }), 'in order'],
       [
-        'the noted one has only the tag of CAPA',
-        noted,
+        'the recorded one has only the tag of CAPA',
+        recorded,
         seen(PROFILE_TAGS, { [CAPA_TAG]: 'owned' }),
         'tag role with eks-cluster,namespace; stop: Outdated',
       ],
-      ['it has another id than the noted one', deleted(withRole({ id: 'AROAOTHER' })), onlyRole({}), 'in order'],
+      ['it has another id than the recorded one', deleted(withRole({ id: 'AROAOTHER' })), onlyRole({}), 'in order'],
       ['it is not managed', deleted(withRole({ managed: false })), onlyRole({}), 'in order'],
       [
-        'it is the shared one of CAPA, whatever the note says',
+        'it is the shared one of CAPA, whatever the record says',
         deleted(withRole({ name: OF_ALL })),
         observed({ role: aRole({ name: OF_ALL, tags: {} }) }),
         'in order',
       ],
       [
         'spec.roleARN names it, and the profile has its tags',
-        living({ spec: { roleARN: ROLE_ARN }, note: NOTED }),
+        living({ spec: { roleARN: ROLE_ARN }, record: RECORDED_THERE }),
         seen(PROFILE_TAGS, {}),
         'in order',
       ],
       ['CAPA may have created it, and the control plane is not ready', unproven(true), ofCapa, MISSING],
       ['it has no tags, and the control plane is not ready', unproven(true), computed({}), 'in order'],
       ['CAPA may have, but the object is marked to have created nothing', unbegun, ofCapa, 'in order'],
-      ['CAPA may have created it, but the note names another cluster', unproven(false), ofCapa, 'in order'],
+      ['CAPA may have created it, but the record names another cluster', unproven(false), ofCapa, 'in order'],
     ],
   });
 
-  /** Returns the status after a pass over the object, and the plan of the next one, which has the note of the first. */
+  /** Returns the status after a pass over the object, and the plan of the next one, which has the record of the first. */
   function passOver(
     parts: ObjectParts,
     world: Observed,
@@ -172,13 +177,13 @@ describe('plan, about a profile or role whose tags were removed', () => {
     const object = (isDeleted ? aDeletedObject : anObject)(parts);
     const pass = completedPass({ object, end: plan(desired, world).end, desired, seen: world });
     const status = statusAfter(pass);
-    return { status, next: describePlan(plan(desires({ ...parts, note: pass.note ?? {}, status }), world)) };
+    return { status, next: describePlan(plan(desires({ ...parts, record: pass.record ?? {}, status }), world)) };
   }
 
   for (const [situation, parts, world, isDeleted] of [
-    ['both', { note: NOTED }, seen({}, {}), false],
-    ['both in a deletion', { note: NOTED }, seen({}, {}), true],
-    ['a role in a deletion', { note: NOTED }, onlyRole({}), true],
+    ['both', { record: RECORDED_THERE }, seen({}, {}), false],
+    ['both in a deletion', { record: RECORDED_THERE }, seen({}, {}), true],
+    ['a role in a deletion', { record: RECORDED_THERE }, onlyRole({}), true],
   ] as const)
     it(`is not forgotten by the next pass: ${situation}`, () => {
       const { status, next } = passOver(parts, world, { isDeleted });
@@ -187,7 +192,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
     });
 
   it('is not forgotten by the next pass, when the object retains it and status has the name of another profile', () => {
-    const parts = { note: NOTED, status: { profileName: ProfileName.of('earlier') } };
+    const parts = { record: RECORDED_THERE, status: { profileName: ProfileName.of('earlier') } };
     const { status, next } = passOver(parts, seen({}), { isDeleted: true, unwanted: 'retain' });
     expect(status.profileARN).to.equal(aProfile().arn);
     expect(next).to.equal('stop: RetainBlocksClusterDeletion');
@@ -195,7 +200,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
 
   describe('does not hide a profile or role that does not work', () => {
     const ready: ObjectParts = {
-      note: NOTED,
+      record: RECORDED_THERE,
       status: { ...RECORDED, ...READY, role: { name: ROLE, id: aRole().id, managed: true } },
     };
     const WORKING = 'True / Ready';

@@ -11,7 +11,7 @@ import {
   CONTROL_PLANE_FACTS,
   HERE,
   NAMESPACE_TAG,
-  NOTED,
+  RECORDED_THERE,
   NOW,
   PROFILE,
   PROFILE_ID,
@@ -65,13 +65,13 @@ const USING_SHARED = observed({ profile: aProfile({ podExecutionRoleArn: SHARED_
 
 const ofSpec = (spec: Partial<AWSFargateProfileSpec>): Desires => living({ spec });
 const plain = living();
-const WITHOUT_NOTE = { metadata: { annotations: {} } };
-/** The note has the id of a profile that has never been as the spec asked for. */
+const WITHOUT_RECORD = { metadata: { annotations: {} } };
+/** The record has the id of a profile that has never been as the spec asked for. */
 const ATTEMPTED = { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } as const;
-const attempted = living({ note: ATTEMPTED });
-const provisioned = living({ note: NOTED, status: PROVISIONED });
+const attempted = living({ record: ATTEMPTED });
+const provisioned = living({ record: RECORDED_THERE, status: PROVISIONED });
 const OF_STATUS = {
-  ...WITHOUT_NOTE,
+  ...WITHOUT_RECORD,
   status: { ...RECORDED, ...PROVISIONED, profileARN: aProfile().arn },
 };
 const oneSubnet = { subnetIDs: ['subnet-0a'] };
@@ -86,10 +86,10 @@ const blocked = (spec: Partial<AWSFargateProfileSpec> = {}): Desires => living({
 const FORMER = ProfileName.of('former');
 const FORMER_ROLE = aRole({ name: RoleName.of('former-role') });
 const THIRTY_SECONDS_AGO = NOW - 30_000;
-/** The note has a former profile, and the spec asks for another name. */
+/** The record has a former profile, and the spec asks for another name. */
 const renamed = (served: { served?: true } = {}, change: Partial<Desired> = {}): Desires =>
   living(
-    { spec: { profileName: PROFILE }, note: { in: HERE, profiles: [{ name: FORMER, id: PROFILE_ID, ...served }] } },
+    { spec: { profileName: PROFILE }, record: { in: HERE, profiles: [{ name: FORMER, id: PROFILE_ID, ...served }] } },
     {},
     change,
   );
@@ -103,11 +103,11 @@ const withFormer = (former?: Partial<FargateProfile>, wanted?: Partial<FargatePr
 const REPLACE_TYPE = { updateStrategy: { type: 'Replace' } } as const;
 const replacing = { profileName: PROFILE, ...REPLACE_TYPE };
 const SERVED_FORMER = { name: FORMER, id: PROFILE_ID, served: true } as const;
-const replaceable = living({ spec: replacing, note: { in: HERE, profiles: [SERVED_FORMER] } });
+const replaceable = living({ spec: replacing, record: { in: HERE, profiles: [SERVED_FORMER] } });
 const activeSince = (since: { wanted?: number; former?: number }, spec: Partial<AWSFargateProfileSpec>): Desires => {
   const time = (instant: number | undefined) => (instant === undefined ? {} : { activeSince: instant });
   const wanted = { name: PROFILE, id: PROFILE_ID, ...time(since.wanted) };
-  return living({ spec, note: { in: HERE, profiles: [{ ...SERVED_FORMER, ...time(since.former) }, wanted] } });
+  return living({ spec, record: { in: HERE, profiles: [{ ...SERVED_FORMER, ...time(since.former) }, wanted] } });
 };
 const succeeded = activeSince({ wanted: THIRTY_SECONDS_AGO }, replacing);
 const OLDER = ProfileName.of('older');
@@ -122,17 +122,17 @@ const withFormerRole = (former: Partial<FargateProfile>): Observed => ({
 
 /** AWS has not answered these create requests. */
 const unanswered = (...names: readonly ProfileName[]): Partial<Desired> => ({
-  note: { in: HERE, profiles: names.map((name) => ({ name, requestedAt: NOW })), roles: [] },
+  record: { in: HERE, profiles: names.map((name) => ({ name, requestedAt: NOW })), roles: [] },
 });
 const unansweredRole: Partial<Desired> = {
-  note: { in: HERE, profiles: [], roles: [{ name: ROLE, requestedAt: NOW }] },
+  record: { in: HERE, profiles: [], roles: [{ name: ROLE, requestedAt: NOW }] },
 };
 
 const deletion = deleted();
 const retaining = (parts: ObjectParts = {}, change: Partial<Desired> = {}): Desires =>
   deleted(parts, { unwanted: 'retain' }, change);
-/** The note has a time, and EKS has a younger profile that is in no note. */
-const ELSEWHERE = { note: { ...NOTED, last: NOW } };
+/** The record has a time, and EKS has a younger profile that is in no record. */
+const ELSEWHERE = { record: { ...RECORDED_THERE, last: NOW } };
 const withStranger = (createdAt = NOW): Observed => withFormer({ createdAt }, { createdAt: NOW });
 
 const planFor = (desires: Desires, seen: Observed): Plan => plan(desires(seen), seen);
@@ -177,7 +177,7 @@ describe('plan', () => {
         'stop: ManagedElsewhere',
       ],
       [
-        'another management cluster has made a younger profile, and that of the note is gone',
+        'another management cluster has made a younger profile, and that of the record is gone',
         living(ELSEWHERE),
         withFormer({ createdAt: NOW }),
         'stop: ManagedElsewhere',
@@ -250,15 +250,15 @@ describe('plan', () => {
     'for a profile of the object that differs from the spec': [
       ...withPlan(
         'stop: SpecDiffers',
-        ['without a note', plain, withProfile(OTHER)],
-        ['once it has served', living({ note: NOTED }), withProfile(OTHER)],
+        ['without a record', plain, withProfile(OTHER)],
+        ['once it has served', living({ record: RECORDED_THERE }), withProfile(OTHER)],
         [
           'once it has served for long',
-          living({ note: { ...NOTED, profiles: [{ ...NOTED.profiles[0], activeSince: 0 }] } }),
+          living({ record: { ...RECORDED_THERE, profiles: [{ ...RECORDED_THERE.profiles[0], activeSince: 0 }] } }),
           withProfile(OTHER),
         ],
-        ['under another id than that of the note', attempted, withProfile({ ...OTHER, arn: 'a/b/c/other' })],
-        ['by the status of an object without a note', living(OF_STATUS), withProfile(OTHER)],
+        ['under another id than that of the record', attempted, withProfile({ ...OTHER, arn: 'a/b/c/other' })],
+        ['by the status of an object without a record', living(OF_STATUS), withProfile(OTHER)],
         ['in its selectors', plain, withProfile({ selectors: [] })],
         ['in its role', plain, withProfile({ podExecutionRoleArn: SHARED_ROLE_ARN })],
         ['in subnets that spec.subnetIDs names', ofSpec(oneSubnet), withProfile({ subnets: ['subnet-0f'] })],
@@ -344,7 +344,7 @@ describe('plan', () => {
       [
         'two former profiles are ACTIVE, and EKS has no room',
         living(
-          { spec: replacing, note: { in: HERE, profiles: [SERVED_FORMER, { name: OLDER, id: PROFILE_ID }] } },
+          { spec: replacing, record: { in: HERE, profiles: [SERVED_FORMER, { name: OLDER, id: PROFILE_ID }] } },
           { isQuotaExceeded: true },
         ),
         withTwoFormer({}),
@@ -370,7 +370,7 @@ describe('plan', () => {
       ],
       [
         'the profile differs from the spec, which names none',
-        living({ spec: REPLACE_TYPE, note: NOTED }),
+        living({ spec: REPLACE_TYPE, record: RECORDED_THERE }),
         withProfile(OTHER),
         'create profile 9999-team-a_web; stop: Replacing',
       ],
@@ -421,9 +421,9 @@ describe('plan', () => {
         ['neither role nor profile exist', deletion, observed()],
         ['the role is foreign', deleted({ spec: { roleName: SHARED_ROLE_NAME } }), observed({ role: SHARED_ROLE })],
         ['a foreign profile uses our role', deletion, FOREIGN],
-        ['the EKS cluster is not found in the account of the note', deleted({ note: NOTED }), GONE],
+        ['the EKS cluster is not found in the account of the record', deleted({ record: RECORDED_THERE }), GONE],
         ['the EKS cluster is not found, and nothing was created', deletion, GONE],
-        ['nothing exists in an existing cluster, and there is no note', deleted(WITHOUT_NOTE), observed()],
+        ['nothing exists in an existing cluster, and there is no record', deleted(WITHOUT_RECORD), observed()],
       ),
       [
         'EKS is deleting a foreign profile that uses our role',
@@ -438,8 +438,8 @@ describe('plan', () => {
         'in order',
       ],
       [
-        'the EKS cluster is not found, and there is no note',
-        deleted(WITHOUT_NOTE),
+        'the EKS cluster is not found, and there is no record',
+        deleted(WITHOUT_RECORD),
         ROLE_OF_GONE,
         'stop: AccountUncertain',
       ],
@@ -448,8 +448,8 @@ describe('plan', () => {
         ['the create of the profile was not answered', deleted({}, {}, unanswered(PROFILE)), withRoleAlone()],
         ['the create of the role was not answered', deleted({}, {}, unansweredRole), observed()],
         [
-          'the note was lost lately, and may have had a create',
-          deleted(WITHOUT_NOTE, {}, { isLost: true }),
+          'the record was lost lately, and may have had a create',
+          deleted(WITHOUT_RECORD, {}, { isLost: true }),
           observed(),
         ],
       ),
@@ -473,7 +473,7 @@ describe('plan', () => {
     'for a retained object in a cluster that is being deleted, if': [
       ['role and profile exist', retaining(), asWanted(), 'stop: RetainBlocksClusterDeletion'],
       ['the profile is gone', retaining(), withRoleAlone(), 'in order'],
-      ['the EKS cluster is not found', retaining(WITHOUT_NOTE), GONE, 'in order'],
+      ['the EKS cluster is not found', retaining(WITHOUT_RECORD), GONE, 'in order'],
       ['the profile is foreign', retaining(), FOREIGN, 'in order'],
       ['the last create was not answered', retaining({}, unanswered(PROFILE)), withRoleAlone(), 'stop: Propagating'],
     ],
@@ -483,7 +483,7 @@ describe('plan', () => {
     const tagged = ofSpec({ additionalTags: { team: 'web' } });
     const bounded = ofSpec({ rolePermissionsBoundary: THEIRS });
     const limited = living({}, { limits: { permissionsBoundary: 'arn:aws:iam::*:policy/bound' } });
-    const recreated = living({ note: { ...NOTED, roles: [{ name: ROLE, id: 'AROAFORMER' }] } });
+    const recreated = living({ record: { ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAFORMER' }] } });
     const shared = ofSpec({ roleName: SHARED_ROLE_NAME });
     const rows: readonly (readonly [situation: string, desires: Desires, seen: Observed, health: string])[] = [
       ['profile and role as wanted', plain, asWanted(), 'inSync, inSync'],
@@ -508,14 +508,14 @@ describe('plan', () => {
       ['a profile of another object', plain, FOREIGN, 'broken, inSync'],
       ['a profile that is being created', plain, withoutRoles(withStatus('CREATING')), 'broken, notRead'],
       [
-        'both in the note, without tags',
-        living({ note: NOTED }),
+        'both in the record, without tags',
+        living({ record: RECORDED_THERE }),
         withProfile({ tags: {} }, { tags: {} }),
         'works, works',
       ],
       [
         'the role of spec.roleARN without its tags, which does not trust Fargate',
-        living({ spec: { roleARN: ROLE_ARN }, note: NOTED }),
+        living({ spec: { roleARN: ROLE_ARN }, record: RECORDED_THERE }),
         withProfile({}, { tags: {}, trust: TRUST_POLICIES.forNodes }),
         'inSync, broken',
       ],
@@ -534,7 +534,7 @@ describe('plan', () => {
     expect(planFor(plain, withProfile(OTHER)).end).to.deep.equal(fields(SELECTORS_DIFFER, false));
     const former = living({
       spec: { profileName: PROFILE },
-      note: { in: HERE, profiles: [SERVED_FORMER] },
+      record: { in: HERE, profiles: [SERVED_FORMER] },
       status: PROVISIONED,
     });
     expect(planFor(former, withFormer({})).end).to.deep.equal(
@@ -555,7 +555,7 @@ describe('plan', () => {
       [undefined, true],
     ] as const) {
       const over = { target: { ...TARGET, clusterName } };
-      for (const desires of [living({}, over), deleted(WITHOUT_NOTE, over)])
+      for (const desires of [living({}, over), deleted(WITHOUT_RECORD, over)])
         expect(planFor(desires, GONE)).to.have.nested.property('end.facts.isOfObject', isOfObject);
     }
   });
@@ -567,7 +567,7 @@ describe('plan', () => {
       [{}, observed({ cluster: 'gone', role: aRole({ tags: {} }) }), undefined],
       [{ roleARN: ROLE_ARN }, { ...GONE, roles: [] }, undefined],
     ] as const)
-      expect(planFor(deleted({ ...WITHOUT_NOTE, spec }), seen)).to.have.nested.property('end.facts.role', role);
+      expect(planFor(deleted({ ...WITHOUT_RECORD, spec }), seen)).to.have.nested.property('end.facts.role', role);
   });
 
   it('names the profile that new pods get while a former one stays', () => {

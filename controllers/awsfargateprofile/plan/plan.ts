@@ -1,6 +1,6 @@
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
-import { profileIdOf } from '../../shared/note.ts';
+import { profileIdOf } from '../../shared/record.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { type Observed, areRolesUnread, findProfile, findRole } from '../model/observed-state.ts';
 import { ownershipOf } from '../model/identity.ts';

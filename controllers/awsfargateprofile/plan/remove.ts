@@ -11,7 +11,7 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './access-entry.ts';
 import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReason, isAsWanted } from './compare.ts';
 import { isSucceeded, keptUntil } from './replace.ts';
-import { entryOf } from '../note.ts';
+import { entryOf } from '../settle-record.ts';
 import { ACTIVE, CREATE_FAILED, CREATING, DELETE_FAILED, DELETING, isFailed } from '../model/profile-status.ts';
 
 /** One profile in a pass, then the roles. */
@@ -35,10 +35,10 @@ export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart 
  * unwanted role.
  */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
-  const { note, wanted } = desired;
-  const open = note.profiles.filter(({ requestedAt }) => requestedAt !== undefined);
+  const { record, wanted } = desired;
+  const open = record.profiles.filter(({ requestedAt }) => requestedAt !== undefined);
   if (observed.cluster === 'gone') return false;
-  if (wanted === undefined) return desired.isLost || open.length > 0 || hasOpenRequest(note.roles);
+  if (wanted === undefined) return desired.isLost || open.length > 0 || hasOpenRequest(record.roles);
   return (
     open.length > 0 &&
     (open.some(({ name }) => name !== wanted.profile.name) ||
@@ -63,7 +63,7 @@ const waitForCreate = ({ isLost }: Desired, next: string): Reason =>
  */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
   // Without a record of it, a profile may still appear and keep the EKS cluster. A role that appears stays anyway.
-  const mayAppear = desired.isLost || hasOpenRequest(desired.note.profiles);
+  const mayAppear = desired.isLost || hasOpenRequest(desired.record.profiles);
   if (mayAppear && observed.cluster !== 'gone') return waitForCreate(desired, 'continues');
   const found = observed.profiles.find(
     (each) => ownershipOf(desired, each).kind === 'ours' || strippedProfileReason(desired, each) !== undefined,
@@ -161,7 +161,7 @@ const FIRST_ATTEMPT: Ms = 60 * 60_000;
 
 /**
  * Which profile of the object may be deleted, and why; `undefined`: it stays. The first row that fits counts. Nothing else
- * decides about the deletion of a profile: a note or a status is never a reason for it.
+ * decides about the deletion of a profile: a record or a status is never a reason for it.
  */
 export function whyDeletable(desired: Desired, observed: Observed, found: FargateProfile): DeletionCause | undefined {
   const { wanted, unwanted, elsewhere, isReplaceable, isQuotaExceeded } = desired;
@@ -188,8 +188,8 @@ function isFirstAttempt(desired: Desired, found: FargateProfile): boolean {
   return isYoung && hasNeverServed(desired, found);
 }
 
-/** This note has a create request for the profile, which has never been as the spec asked for. */
-function hasNeverServed({ note }: Desired, found: FargateProfile): boolean {
-  const entry = entryOf(note, found);
+/** This record has a create request for the profile, which has never been as the spec asked for. */
+function hasNeverServed({ record }: Desired, found: FargateProfile): boolean {
+  const entry = entryOf(record, found);
   return entry !== undefined && entry.served !== true;
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import type { Note, NotedProfile } from '../../shared/note.ts';
+import type { ProfileRecord, RecordedProfile } from '../../shared/record.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { HERE, NOW, PROFILE, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
@@ -13,44 +13,44 @@ import { drainObstacle, keptUntil, servingPredecessor } from './replace.ts';
 const MINUTE = 60_000;
 const profile = (name: string, over: Partial<FargateProfile> = {}): FargateProfile =>
   aProfile({ name: ProfileName.of(name), arn: aProfile().arn.replace(PROFILE_ID, `id-of-${name}`), ...over });
-const entry = (name: string, over: Partial<NotedProfile> = {}): NotedProfile => ({
+const entry = (name: string, over: Partial<RecordedProfile> = {}): RecordedProfile => ({
   name: ProfileName.of(name),
   id: `id-of-${name}`,
   ...over,
 });
-const noted = (...profiles: readonly NotedProfile[]): Partial<Note> => ({ in: HERE, profiles });
+const recorded = (...profiles: readonly RecordedProfile[]): Partial<ProfileRecord> => ({ in: HERE, profiles });
 const aws = (...profiles: readonly FargateProfile[]): Observed => ({ ...observed({ role: aRole() }), profiles });
-const replacing = (note: Partial<Note>, keepPredecessorFor = '0s'): Desires =>
+const replacing = (record: Partial<ProfileRecord>, keepPredecessorFor = '0s'): Desires =>
   living({
     spec: { profileName: PROFILE, updateStrategy: { type: 'Replace', replace: { keepPredecessorFor } } },
-    note,
+    record,
   });
 
 describe('The predecessor that serves pods until the wanted profile does', () => {
-  for (const [situation, note, seen, name] of [
+  for (const [situation, record, seen, name] of [
     [
       'is the one that served last',
-      noted(entry('a', { served: true }), entry('b', { served: true })),
+      recorded(entry('a', { served: true }), entry('b', { served: true })),
       aws(profile('a'), profile('b')),
       'b',
     ],
     [
       'is the one that served, and not a younger attempt',
-      noted(entry('a', { served: true }), entry('b')),
+      recorded(entry('a', { served: true }), entry('b')),
       aws(profile('b'), profile('a')),
       'a',
     ],
     [
       'is an ACTIVE one',
-      noted(entry('a'), entry('b', { served: true })),
+      recorded(entry('a'), entry('b', { served: true })),
       aws(profile('a'), profile('b', { status: 'DELETING' })),
       'a',
     ],
-    ['is not the wanted one', noted(entry(PROFILE, { served: true })), aws(profile(PROFILE)), undefined],
-    ['is none of another object', noted(), aws(profile('a', { tags: FOREIGN_TAGS })), undefined],
+    ['is not the wanted one', recorded(entry(PROFILE, { served: true })), aws(profile(PROFILE)), undefined],
+    ['is none of another object', recorded(), aws(profile('a', { tags: FOREIGN_TAGS })), undefined],
   ] as const)
     it(`${situation}: ${name ?? 'none'}`, () =>
-      expect(servingPredecessor(replacing(note)(seen), seen)?.name).to.equal(name));
+      expect(servingPredecessor(replacing(record)(seen), seen)?.name).to.equal(name));
 });
 
 describe('A predecessor stays', () => {
@@ -60,7 +60,7 @@ describe('A predecessor stays', () => {
     ['for 30 s, if a shorter time is asked for', NOW - MINUTE, '29s', NOW - MINUTE / 2],
     ['for keepPredecessorFor', NOW - MINUTE, '10m', NOW + 9 * MINUTE],
     [
-      'from now on, while the note does not have since when the wanted profile is ACTIVE',
+      'from now on, while the record does not have since when the wanted profile is ACTIVE',
       undefined,
       '10m',
       NOW + 10 * MINUTE,
@@ -68,13 +68,13 @@ describe('A predecessor stays', () => {
     ['from now on, if that time is in the future', NOW + MINUTE, '10m', NOW + 10 * MINUTE],
   ] as const)
     it(situation, () => {
-      const note = noted(entry(PROFILE, { served: true, ...(activeSince !== undefined && { activeSince }) }));
-      expect(keptUntil(replacing(note, keepPredecessorFor)(seen), seen)).to.equal(until);
+      const record = recorded(entry(PROFILE, { served: true, ...(activeSince !== undefined && { activeSince }) }));
+      expect(keptUntil(replacing(record, keepPredecessorFor)(seen), seen)).to.equal(until);
     });
 
   it('from now on, after another client has deleted the wanted profile and the controller has created it again', () => {
-    const note = noted(entry(PROFILE, { id: 'former', served: true, activeSince: NOW - MINUTE }));
-    expect(keptUntil(replacing(note)(seen), seen)).to.equal(NOW + MINUTE / 2);
+    const record = recorded(entry(PROFILE, { id: 'former', served: true, activeSince: NOW - MINUTE }));
+    expect(keptUntil(replacing(record)(seen), seen)).to.equal(NOW + MINUTE / 2);
   });
 });
 
@@ -85,7 +85,7 @@ describe('A drain', () => {
   const ACTIVE_SINCE = NOW - 10 * MINUTE;
   const seen = aws(profile('web'), profile(SUCCESSOR));
   const drain = (drainSince: number | undefined, drainTimeout = '5m', mutation: Mutation = REMOVAL) => {
-    const note = noted(
+    const record = recorded(
       entry('web', { served: true, ...(drainSince !== undefined && { drainSince }) }),
       entry(SUCCESSOR, { served: true, activeSince: ACTIVE_SINCE }),
     );
@@ -93,7 +93,7 @@ describe('A drain', () => {
       profileName: ProfileName.of(SUCCESSOR),
       updateStrategy: { type: 'Replace', replace: { drainTimeout } },
     } as const;
-    const found = drainBefore(mutation, living({ spec, note })(seen), seen);
+    const found = drainBefore(mutation, living({ spec, record })(seen), seen);
     return found && { since: found.since - NOW, until: found.until - NOW, obstacle: found.obstacle };
   };
 

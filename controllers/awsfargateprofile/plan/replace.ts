@@ -2,12 +2,12 @@ import type { Ms } from 'controller-runtime/env';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isLabelValue } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';
-import { servedIn } from '../../shared/note.ts';
+import { servedIn } from '../../shared/record.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { DrainObstacle } from '../model/drained.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { oursOf } from '../model/identity.ts';
-import { entryOf } from '../note.ts';
+import { entryOf } from '../settle-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { isAsWanted, areSubnetsAsWanted, replacementFacts } from './compare.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
@@ -35,7 +35,7 @@ export function isSucceeded(desired: Desired, observed: Observed): boolean {
  * comes from a wrong clock, and counts as now.
  */
 export function activeSince(desired: Desired, found: FargateProfile): Ms {
-  return Math.min(entryOf(desired.note, found)?.activeSince ?? desired.now, desired.now);
+  return Math.min(entryOf(desired.record, found)?.activeSince ?? desired.now, desired.now);
 }
 
 /** Until when the predecessors stay beside the ACTIVE wanted profile, in ms since 1970. */
@@ -48,7 +48,7 @@ export function keptUntil(desired: Desired, observed: Profiles): Ms {
 /** Returns the ACTIVE predecessor that served last. Pods use it until the wanted profile is ACTIVE. */
 export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
   const active = predecessorsOf(desired, observed).filter(({ status }) => status === ACTIVE);
-  return servedIn(desired.note, active) ?? active[0];
+  return servedIn(desired.record, active) ?? active[0];
 }
 
 export function creatingReason(desired: Desired, observed: Profiles, name: string): Reason {

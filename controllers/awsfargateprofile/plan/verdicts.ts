@@ -1,12 +1,12 @@
 import { toPrintableLine } from 'controller-runtime/text';
 import type { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { servedIn } from '../../shared/note.ts';
+import { servedIn } from '../../shared/record.ts';
 import { type Advice, type Mutation, type OwnProfile, subjectOf } from '../model/change.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { oursOf, ownershipOf } from '../model/identity.ts';
 import { type Observed, findProfile, findRole } from '../model/observed-state.ts';
-import { isEntryOf } from '../note.ts';
+import { isEntryOf } from '../settle-record.ts';
 import { type Reason, describeIssues, messageOf, newReason } from '../reasons/reasons.ts';
 import { findRolePathProblem } from './blockers.ts';
 import { isRoleOurs, strippedProfileReason } from './compare.ts';
@@ -58,11 +58,11 @@ export function ownProfiles(desired: Desired, { profiles }: Observed): readonly 
   const isToBeCreated = wanted !== undefined && findProfile(profiles, wanted) === undefined;
   const found = profiles.flatMap((each): readonly OwnProfile[] => {
     const { name } = each;
-    const isNoted = isEntryOf(desired.note.profiles, each);
+    const isRecorded = isEntryOf(desired.record.profiles, each);
     if (ownershipOf(desired, each).kind === 'ours') return [{ name, ownership: 'ours' }];
     if (strippedProfileReason(desired, each) !== undefined)
-      return [{ name, ownership: isNoted ? 'stripped' : 'unproven' }];
-    return isNoted ? [{ name, ownership: 'noted' }] : [];
+      return [{ name, ownership: isRecorded ? 'stripped' : 'unproven' }];
+    return isRecorded ? [{ name, ownership: 'recorded' }] : [];
   });
   return isToBeCreated ? [...found, { name: wanted, ownership: 'ours' }] : found;
 }
@@ -71,11 +71,11 @@ export function ownProfiles(desired: Desired, { profiles }: Observed): readonly 
 export function profileToShow(desired: Desired, observed: Observed, end: Reason | undefined): ProfileName | undefined {
   const stopping = end && profileIn(end, observed);
   if (stopping !== undefined) return stopping.name;
-  const { wanted, note } = desired;
+  const { wanted, record } = desired;
   if (wanted === undefined) {
     const ours = oursOf(desired, observed.profiles);
-    const serving = servingPredecessor(desired, observed) ?? servedIn(note, ours) ?? ours[0];
-    return serving?.name ?? note.profiles[0]?.name;
+    const serving = servingPredecessor(desired, observed) ?? servedIn(record, ours) ?? ours[0];
+    return serving?.name ?? record.profiles[0]?.name;
   }
   const serving = isSucceeded(desired, observed) ? undefined : servingPredecessor(desired, observed);
   return serving?.name ?? wanted.profile.name;

@@ -57,7 +57,7 @@ describe('transitReason for a profile that is', () => {
   it('names the profile that serves pods until the one which EKS creates is ACTIVE', () => {
     const replacing = living({
       spec: { profileName: PROFILE, updateStrategy: { type: 'Replace' } },
-      note: { in: HERE, profiles: [{ name: OTHER, id: PROFILE_ID, served: true }], last: NOW },
+      record: { in: HERE, profiles: [{ name: OTHER, id: PROFILE_ID, served: true }], last: NOW },
     });
     const world = { ...seen('CREATING'), profiles: [aProfile({ status: 'CREATING' }), aProfile({ name: OTHER })] };
     const reason = transitReason(replacing(world), world);

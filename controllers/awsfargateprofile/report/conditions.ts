@@ -182,7 +182,7 @@ function profileValue(pass: CompletedReconcile, reason: Reason | undefined): Con
   return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
 }
 
-/** Whether some profile of the object is ACTIVE, as the spec asks for or not. Its tags or the note prove that it is one. */
+/** Whether some profile of the object is ACTIVE, as the spec asks for or not. Its tags or the record prove that it is one. */
 export function availableValue(pass: CompletedReconcile): ConditionContent {
   const { facts } = pass;
   if (facts === undefined) return unchangedValue(pass, 'Available');

@@ -6,14 +6,14 @@ import {
   RETAIN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
 import { ProfileName } from '../../../api/names.ts';
-import type { Note, NotedProfile } from '../../shared/note.ts';
+import type { ProfileRecord, RecordedProfile } from '../../shared/record.ts';
 import { abandonedEvents, eventsAfter, toldBy, retainedEvent } from './events.ts';
 import { statusAfter } from './status.ts';
 import type { Mutation, MutationOutcome, Step } from '../model/change.ts';
 import { type Reason, type ReportedIssue, messageOf, newReason } from '../reasons/reasons.ts';
 import {
   HERE,
-  NOTED,
+  RECORDED_THERE,
   NOW,
   PROFILE,
   PROFILE_ID,
@@ -158,9 +158,9 @@ describe('the events of a failed mutation', () => {
 });
 
 describe('the events of a creation or deletion that EKS has completed', () => {
-  const noting = (...profiles: readonly NotedProfile[]) => anObject({ note: { in: HERE, profiles } });
+  const noting = (...profiles: readonly RecordedProfile[]) => anObject({ record: { in: HERE, profiles } });
   const leaving = (status: AWSFargateProfileStatus) =>
-    aDeletedObject({ note: NOTED, status: { profileName: PROFILE, ...status } });
+    aDeletedObject({ record: RECORDED_THERE, status: { profileName: PROFILE, ...status } });
   const CREATED = `Normal SuccessfulCreateEKSFargateProfile: Created new EKS fargate profile ${PROFILE}`;
   const DELETED = `Normal SuccessfulDeleteEKSFargateProfile: Deleted EKS fargate profile ${PROFILE}`;
 
@@ -310,18 +310,21 @@ describe('the event of an object that is deleted with its profile and role kept'
       }),
     );
 
-  it('names each profile of the note, because a replacement may leave two', () => {
-    const note = { in: HERE, profiles: [...NOTED.profiles, { name: ProfileName.of('9999-team-a_web') }] };
-    const object = aDeletedObject({ note, status: { profileName: PROFILE, profileStatus: 'ACTIVE' } });
+  it('names each profile of the record, because a replacement may leave two', () => {
+    const record = { in: HERE, profiles: [...RECORDED_THERE.profiles, { name: ProfileName.of('9999-team-a_web') }] };
+    const object = aDeletedObject({ record, status: { profileName: PROFILE, profileStatus: 'ACTIVE' } });
     expect(retainedEvent(object).message).to.contain(`EKS fargate profile ${PROFILE} and 9999-${PROFILE} and its`);
   });
 });
 
 describe('the event of an object that is deleted without the finalizer of this controller', () => {
-  const without = (annotations: readonly string[] = [], note: Partial<Note> = NOTED): AWSFargateProfile =>
+  const without = (
+    annotations: readonly string[] = [],
+    record: Partial<ProfileRecord> = RECORDED_THERE,
+  ): AWSFargateProfile =>
     aDeletedObject({
       metadata: { finalizers: ['other'], annotations: Object.fromEntries(annotations.map((key) => [key, 'true'])) },
-      note,
+      record,
     });
   const { deletionTimestamp: _none, ...living } = without().metadata;
   for (const [situation, object, count] of [

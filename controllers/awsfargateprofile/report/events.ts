@@ -6,7 +6,7 @@ import { type ConditionType, conditionOf } from './condition-list.ts';
 import type { Drained } from '../model/drained.ts';
 import { findProfile } from '../model/observed-state.ts';
 import { type Advice, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
-import { formatLocation, noteOf } from '../../shared/note.ts';
+import { formatLocation, recordOf } from '../../shared/record.ts';
 import { type CompletedReconcile, type Told, noticesOf, reasonOf } from '../model/result.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import {
@@ -66,7 +66,7 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
  * removed the finalizer, or a user did so as a condition advised.
  */
 export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
-  const { in: location, deleting } = noteOf(object);
+  const { in: location, deleting } = recordOf(object);
   if (!isDeletingForGood(object) || location.kind !== 'known' || isRetained(object) || deleting) return [];
   const message =
     'This AWSFargateProfile is being deleted without the finalizer of this controller, so the controller deletes nothing in AWS. ' +
@@ -91,7 +91,7 @@ export const IGNORED_DELETION: EventSpec = {
 function describeRetained(object: AWSFargateProfile): string {
   const { profileName, profileStatus } = object.status ?? {};
   if (profileName === undefined) return 'The controller changes nothing in AWS';
-  const names = new Set([profileName, ...noteOf(object).profiles.map(({ name }) => name)]);
+  const names = new Set([profileName, ...recordOf(object).profiles.map(({ name }) => name)]);
   const profiles = `EKS fargate profile ${[...names].join(' and ')}`;
   // If Retain is set after the deletion has begun, EKS may already be deleting the profile.
   return profileStatus === undefined || profileStatus === DELETING
@@ -261,15 +261,15 @@ function eventsOfKeptRoles({ end, execution }: CompletedReconcile): readonly Eve
   );
 }
 
-/** The status shows what was reported before, and the annotation what was noted before. */
-function eventsOfProfile({ object, facts, note }: CompletedReconcile): readonly EventSpec[] {
+/** The status shows what was reported before, and the annotation what was recorded before. */
+function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonly EventSpec[] {
   if (facts === undefined) return [];
   const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
   const shown = [...(profileName === undefined ? [] : [{ name: profileName, status: profileStatus }]), ...predecessors];
   const isGone = (name: string): boolean =>
     facts.observed.depth === 'survey' && findProfile(facts.observed.profiles, name) === undefined;
-  const known = noteOf(object).profiles;
-  const begun = (note?.profiles ?? []).filter(({ name, id, activeSince }) => {
+  const known = recordOf(object).profiles;
+  const begun = (record?.profiles ?? []).filter(({ name, id, activeSince }) => {
     const before = known.find((each) => each.name === name && (each.id === id || each.id === undefined));
     const wasUnfinished = before !== undefined && before.activeSince === undefined && before.served !== true;
     return activeSince !== undefined && wasUnfinished;

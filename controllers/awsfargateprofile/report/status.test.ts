@@ -10,7 +10,7 @@ import {
   ACCOUNT,
   EKS_CLUSTER,
   HERE,
-  NOTED,
+  RECORDED_THERE,
   NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -54,7 +54,7 @@ const IDENTITY = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
 /** The result of a pass that has found nothing of the object, soon after its create request. */
 const unansweredPass = (object: AWSFargateProfile): CompletedReconcile => {
   const seen = observed();
-  const desired = { ...desiredOf(object, {}, seen), note: settledFor(object, seen, {}, 0).note };
+  const desired = { ...desiredOf(object, {}, seen), record: settledFor(object, seen, {}, 0).record };
   return observedPass({ object, desired, seen, end: sibling });
 };
 
@@ -73,9 +73,9 @@ describe('statusAfter', () => {
     podExecutionRoleARN: ROLE_ARN,
     health: { issues: [{ code: 'AccessDenied' }] },
   };
-  const once = anObject({ note: NOTED, status: before });
+  const once = anObject({ record: RECORDED_THERE, status: before });
   const requested = anObject({
-    note: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] },
+    record: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] },
     status: { profileName: PROFILE, createRequestedAt: CREATED_AT },
   });
   const foreign = observed({ profile: aProfile({ tags: FOREIGN_TAGS }), role: aRole() });
@@ -90,7 +90,7 @@ describe('statusAfter', () => {
   });
   const renamed = anObject({
     spec: { profileName: PROFILE },
-    note: { in: HERE, profiles: [{ name: former.name, id: PROFILE_ID, served: true }] },
+    record: { in: HERE, profiles: [{ name: former.name, id: PROFILE_ID, served: true }] },
     status: { profileName: former.name, profileARN: former.arn },
   });
   const gone = newReason('EKSClusterNotFound', { cluster: EKS_CLUSTER, region: 'eu-west-1' });
@@ -131,12 +131,12 @@ describe('statusAfter', () => {
     ],
     [
       'shows the identity with which the profile was created',
-      observedPass({ object: anObject({ note: { ...NOTED, identity: IDENTITY } }) }),
+      observedPass({ object: anObject({ record: { ...RECORDED_THERE, identity: IDENTITY } }) }),
       { identityRef: IDENTITY },
     ],
     [
       'drops a former identity',
-      observedPass({ object: anObject({ note: NOTED, status: { identityRef: IDENTITY } }) }),
+      observedPass({ object: anObject({ record: RECORDED_THERE, status: { identityRef: IDENTITY } }) }),
       {},
       'identityRef',
     ],
@@ -154,9 +154,9 @@ describe('statusAfter', () => {
     [
       'shows of a deleted object the profile that has served, under whatever name',
       completedPass({
-        object: aDeletedObject({ note: { in: HERE, profiles: [{ name: NEXT, id: PROFILE_ID, served: true }] } }),
+        object: aDeletedObject({ record: { in: HERE, profiles: [{ name: NEXT, id: PROFILE_ID, served: true }] } }),
         desired: desiredOfDeletion(
-          aDeletedObject({ note: { in: HERE, profiles: [{ name: NEXT, id: PROFILE_ID, served: true }] } }),
+          aDeletedObject({ record: { in: HERE, profiles: [{ name: NEXT, id: PROFILE_ID, served: true }] } }),
           {},
           observed({ profile: aProfile({ name: NEXT }) }),
         ),
@@ -231,7 +231,7 @@ describe('statusAfter', () => {
     const OTHER = [{ namespace: 'other', labels: {} }];
     const object = anObject({
       spec: { updateStrategy: { type: 'Replace' } },
-      note: {
+      record: {
         in: HERE,
         profiles: [
           { name: PROFILE, id: PROFILE_ID, served: true },

@@ -2,7 +2,7 @@ import { formatTimestamp, type Ms } from 'controller-runtime/env';
 import type { AWSFargateProfile, AWSFargateProfileStatus, StatusRole } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { boundaryAddition, isAdded, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
-import { EMPTY_NOTE } from '../../shared/note.ts';
+import { EMPTY_RECORD } from '../../shared/record.ts';
 import { isDeleting, isRetained } from '../../shared/object-state.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findProfile, findRole } from '../model/observed-state.ts';
@@ -70,14 +70,14 @@ function observedStatus(
   }: AWSFargateProfileStatus,
   { desired, observed, after, plan }: AwsFacts,
 ): AWSFargateProfileStatus {
-  const { note = EMPTY_NOTE } = pass;
+  const { record = EMPTY_RECORD } = pass;
   const { wanted, identity, place } = desired;
   const isShown = (found: FargateProfile): boolean =>
-    plan.profiles.some((own) => own.name === found.name && own.ownership !== 'noted');
+    plan.profiles.some((own) => own.name === found.name && own.ownership !== 'recorded');
   const name = plan.shown ?? before.profileName ?? identity.profileName;
   const found = findProfile(after.profiles, name);
   const profile = found !== undefined && isShown(found) ? found : undefined;
-  const entry = note.profiles.find((each) => each.name === wanted?.profile.name);
+  const entry = record.profiles.find((each) => each.name === wanted?.profile.name);
   const role = roleStatus(before.role, desired, after, plan);
   const predecessors = after.profiles
     .filter((each) => wanted !== undefined && each.name !== wanted.profile.name && isShown(each))
@@ -90,7 +90,7 @@ function observedStatus(
       region: place.region,
       eksClusterName: identity.eksCluster,
     }),
-    ...(note.identity && { identityRef: note.identity }),
+    ...(record.identity && { identityRef: record.identity }),
     profileName: name,
     ...(profile && {
       profileARN: profile.arn,

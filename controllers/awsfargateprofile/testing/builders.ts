@@ -21,7 +21,7 @@ import type { AwsFailure, FargateProfile } from '../../../pkg/cloud/index.ts';
 import { type AwsLocation, podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
-import { FIRST_NOTE, type Note, formatNote, noteOf } from '../../shared/note.ts';
+import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../shared/record.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import { type DesiredInputs, desiredFor } from '../desired/desired.ts';
 import type { ReconcileInputs } from '../goal/inputs.ts';
@@ -29,7 +29,7 @@ import type { Desired } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, fitsSpec } from '../model/observed-state.ts';
 import type { ControlPlaneFacts, Target } from '../goal/target.ts';
 import { identityOf } from '../model/identity.ts';
-import { settle, withUnanswered } from '../note.ts';
+import { settle, withUnanswered } from '../settle-record.ts';
 import { seenBy } from '../observe/observe.ts';
 
 // The functions of this file build the AWSFargateProfile `team-a/web` of Cluster `prod`, and the Kubernetes objects and
@@ -79,13 +79,13 @@ export interface ObjectParts {
   readonly metadata?: Partial<NamespacedMeta>;
   readonly spec?: Partial<AWSFargateProfileSpec>;
   readonly status?: AWSFargateProfileStatus;
-  /** What the note has besides {@link FIRST_NOTE}. Annotations without a note are those of an object without one. */
-  readonly note?: Partial<Note>;
+  /** What the record has besides {@link FIRST_RECORD}. Annotations without a record are those of an object without one. */
+  readonly record?: Partial<ProfileRecord>;
 }
 
-export function anObject({ metadata, spec, status, note }: ObjectParts = {}): AWSFargateProfile {
+export function anObject({ metadata, spec, status, record }: ObjectParts = {}): AWSFargateProfile {
   const meta = { name: 'web', namespace: 'team-a', uid: 'uid-of-web', resourceVersion: '100', ...metadata };
-  const record = { [RECORD_ANNOTATION]: formatNote({ ...FIRST_NOTE, ...note }, { metadata: meta }) };
+  const annotation = { [RECORD_ANNOTATION]: formatRecord({ ...FIRST_RECORD, ...record }, { metadata: meta }) };
   return {
     apiVersion: API_VERSION,
     kind: KIND,
@@ -94,7 +94,8 @@ export function anObject({ metadata, spec, status, note }: ObjectParts = {}): AW
       creationTimestamp: CREATED_AT,
       finalizers: [FINALIZER],
       ...meta,
-      annotations: note === undefined ? (metadata?.annotations ?? record) : { ...record, ...metadata?.annotations },
+      annotations:
+        record === undefined ? (metadata?.annotations ?? annotation) : { ...annotation, ...metadata?.annotations },
     },
     spec: { clusterName: ClusterName.of('prod'), selectors: [{ namespace: 'web' }], ...spec },
     ...(status && { status }),
@@ -147,18 +148,18 @@ export const ABSENT = { kind: 'absent' } as const;
  * The status fields that record the AWS account, the region and the EKS cluster of the AWSFargateProfile `team-a/web`.
  */
 export const RECORDED = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
-/** The place of {@link RECORDED}, as a note has it. */
+/** The place of {@link RECORDED}, as a record has it. */
 export const HERE = { kind: 'known', account: ACCOUNT, region: 'eu-west-1', eksCluster: EKS_CLUSTER } as const;
 /** The id of {@link aProfile}. */
 export const PROFILE_ID = '0ec0ffee';
-/** The note of an object whose profile and role are as {@link aProfile} and {@link aRole}. */
-export const NOTED = {
+/** The record of an object whose profile and role are as {@link aProfile} and {@link aRole}. */
+export const RECORDED_THERE = {
   in: HERE,
   profiles: [{ name: PROFILE, id: PROFILE_ID, served: true }],
   roles: [{ name: ROLE, id: 'AROAEXAMPLE', checked: true }],
-} as const satisfies Partial<Note>;
+} as const satisfies Partial<ProfileRecord>;
 /** The AWSFargateProfile `team-a/web` after `clusterctl move`, which keeps annotations and drops status. */
-export const MOVED = { note: NOTED } as const satisfies ObjectParts;
+export const MOVED = { record: RECORDED_THERE } as const satisfies ObjectParts;
 
 /** Returns the Kubernetes objects that a reconcile reads, with a ready Cluster and a ready control plane. */
 export function inputs(over: Partial<ReconcileInputs> = {}): ReconcileInputs {
@@ -196,13 +197,13 @@ export function desiredOf(
   return desired.right;
 }
 
-/** The note of the object after a pass has read `seen`. What is not known yet has not been known for `age`. */
+/** The record of the object after a pass has read `seen`. What is not known yet has not been known for `age`. */
 export function settledFor(object: AWSFargateProfile, seen: Observed, over: Partial<DesiredInputs> = {}, age = 60_000) {
   const given = desiredInputs(over);
-  const note = noteOf(object);
-  const identity = identityOf(object, given, PLACE, baseNameOf(object, note));
-  return settle(note, seenBy({ identity, object }, seen), {
-    unanswered: withUnanswered({}, note, 0),
+  const record = recordOf(object);
+  const identity = identityOf(object, given, PLACE, baseNameOf(object, record));
+  return settle(record, seenBy({ identity, object }, seen), {
+    unanswered: withUnanswered({}, record, 0),
     now: age,
     takeOver: [],
     isWanted: (profile) => given.controlPlaneFacts !== undefined && fitsSpec(object, identity, profile, () => true),

@@ -2,7 +2,7 @@ import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../.
 import type { Desired } from '../model/desired-state.ts';
 import type { Step } from '../model/change.ts';
 import { plan } from '../plan/plan.ts';
-import { noteAtEnd } from '../record.ts';
+import { recordAtEnd } from '../record-changes.ts';
 import { type Observed, observedAfter } from '../model/observed-state.ts';
 import type { CompletedReconcile, Execution, ReconcileEnd } from '../model/result.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -50,7 +50,7 @@ export interface CompletedReconcileParts {
   readonly attempts?: number;
 }
 
-/** Returns the result of a pass, which by default has read nothing from AWS, and whose changes have not touched the note. */
+/** Returns the result of a pass, which by default has read nothing from AWS, and whose changes have not touched the record. */
 export function completedPass({
   object = anObject(),
   end = 'inSync',
@@ -64,7 +64,7 @@ export function completedPass({
   const facts = desired &&
     seen && { desired, observed: seen, after: observedAfter(seen, steps), plan: plan(desired, seen) };
   const kept = [...(facts?.plan.kept ?? []), ...keptByExecution];
-  const note = desired && seen && noteAtEnd(desired.note, desired, seen, { end, kept });
+  const record = desired && seen && recordAtEnd(desired.record, desired, seen, { end, kept });
   const execution = { end, steps: [...steps], notices: [...notices], kept };
   return {
     object,
@@ -73,7 +73,7 @@ export function completedPass({
     waited: 0,
     attempts: 0,
     ...(facts && { facts }),
-    ...(note && { note }),
+    ...(record && { record }),
     execution,
     ...rest,
   };

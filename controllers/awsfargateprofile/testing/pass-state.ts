@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { VirtualClock } from 'controller-runtime/testing';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { noteOf } from '../../shared/note.ts';
+import { recordOf } from '../../shared/record.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import type { DesiredInputs } from '../desired/desired.ts';
@@ -156,7 +156,7 @@ export function passStateFor(
   const desired = desiredOf(object, { ...(isDeleting(object) && { controlPlaneFacts: undefined }), ...over }, seen);
   return {
     object,
-    note: desired.note,
+    record: desired.record,
     retry: new RetryStore(new VirtualClock()).handleFor(object),
     observed: seen,
     target: TARGET,
@@ -172,8 +172,8 @@ export function passStateFor(
 
 /** What a survey reads from the simulated AWS. */
 export function observedIn(aws: SimulatedAws, object: AWSFargateProfile): Observed {
-  const noted = noteOf(object).roles.map(({ name }) => name);
-  const names = [...new Set([roleNameOf(object) ?? ROLE, ...noted])];
+  const recorded = recordOf(object).roles.map(({ name }) => name);
+  const names = [...new Set([roleNameOf(object) ?? ROLE, ...recorded])];
   const whole = aws.observe(names, { forBlockers: () => isDeleting(object) });
   const isBeforeRoles = isDeleting(object) && whole.profiles.some(({ tags }) => tags[OWNER_TAG] === 'team-a/web');
   if (isBeforeRoles) return withoutRoles(whole);

@@ -4,7 +4,7 @@ import { propertyRuns } from 'controller-runtime/testing';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
-import type { Note, NotedProfile } from '../../shared/note.ts';
+import type { ProfileRecord, RecordedProfile } from '../../shared/record.ts';
 import { type DesiredInputs, desiredFor } from '../desired/desired.ts';
 import { plan } from '../plan/plan.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -32,7 +32,7 @@ import {
 } from './builders.ts';
 import { CAPA_TAGS, FOREIGN_TAGS, SHARED_ROLE_ARN, SHARED_ROLE_NAME, TRUST_POLICIES, recordTag } from './fixtures.ts';
 
-/** Everything that a plan depends on, at random: an object, what is noted and reported of it, and what AWS has. */
+/** Everything that a plan depends on, at random: an object, what is recorded and reported of it, and what AWS has. */
 export interface Situation {
   readonly object: AWSFargateProfile;
   readonly isDeleted: boolean;
@@ -150,22 +150,22 @@ const anyRoleInSpec = mostly<Partial<AWSFargateProfileSpec>>(
   { roleARN: RoleArn.of(SHARED_ROLE_ARN) },
 );
 
-const anyEntry: fc.Arbitrary<NotedProfile> = fc
+const anyEntry: fc.Arbitrary<RecordedProfile> = fc
   .tuple(
     anyName,
     fc.record({ id: anyId, requestedAt: anyTime, served: fc.constant(true as const), activeSince: anyTime }, optional),
   )
   .map(([name, { id, ...rest }]) => ({ name, ...rest, ...(id !== undefined && { id: idOf(name, id) }) }));
-const anyNote: fc.Arbitrary<Partial<Note>> = fc
+const anyRecord: fc.Arbitrary<Partial<ProfileRecord>> = fc
   .tuple(
     fc.record({
-      in: mostly<Note['in']>(HERE, { kind: 'none' }, { kind: 'unknown' }),
+      in: mostly<ProfileRecord['in']>(HERE, { kind: 'none' }, { kind: 'unknown' }),
       profiles: fc.uniqueArray(anyEntry, { maxLength: 3, selector: ({ name }) => name }),
       roles: fc.subarray(NAMES).map((names) => names.map((name) => ({ name, id: 'AROAEXAMPLE' }))),
     }),
-    mostly<Partial<Note>>({}, { last: NOW - 2 * MINUTE }),
+    mostly<Partial<ProfileRecord>>({}, { last: NOW - 2 * MINUTE }),
   )
-  .map(([note, rest]) => ({ ...note, ...rest }));
+  .map(([record, rest]) => ({ ...record, ...rest }));
 
 /** Whoever may write the status of an object can write anything into it. */
 const anyStatus: fc.Arbitrary<AWSFargateProfileStatus> = fc.record(
@@ -192,7 +192,7 @@ const anySituation: fc.Arbitrary<Situation> = fc
   .record({
     spec: anySpec,
     role: anyRoleInSpec,
-    note: anyNote,
+    record: anyRecord,
     status: anyStatus,
     isDeleted: mostly(false, true),
     isBlocked: mostly(false, true),
@@ -200,9 +200,9 @@ const anySituation: fc.Arbitrary<Situation> = fc
     seen: anySeen,
     age: fc.constantFrom(0, MINUTE),
   })
-  .map(({ spec, role, note, status, ...rest }) => {
+  .map(({ spec, role, record, status, ...rest }) => {
     const { roleAdditionalPolicies: _policies, rolePermissionsBoundary: _boundary, ...withoutRole } = spec;
-    const parts = { spec: { ...('roleARN' in role ? withoutRole : spec), ...role }, note, status };
+    const parts = { spec: { ...('roleARN' in role ? withoutRole : spec), ...role }, record, status };
     return { ...rest, object: rest.isDeleted ? aDeletedObject(parts) : anObject(parts) };
   });
 

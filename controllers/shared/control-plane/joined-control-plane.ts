@@ -4,7 +4,7 @@ import { CONTROLLER_IDENTITY_KIND, isAWSManagedControlPlane } from '../../../api
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
 import type { ControlPlaneAccounts } from './control-plane-accounts.ts';
-import { type KnownLocation, locationOf, noteOf } from '../note.ts';
+import { type KnownLocation, locationOf, recordOf } from '../record.ts';
 import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
 
 type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
@@ -65,13 +65,13 @@ export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } 
   keyText({ namespace, name: eksClusterName ?? defaultEksClusterName(name, namespace) });
 
 /**
- * Returns the EKS cluster in the spec, or in the note if the API server has dropped spec.eksCluster under another CRD.
+ * Returns the EKS cluster in the spec, or in the record if the API server has dropped spec.eksCluster under another CRD.
  */
 function namedEksCluster(profile: InEksCluster): NamedEksCluster | undefined {
   const { clusterName, eksCluster } = profile.spec;
   if (clusterName !== undefined) return undefined;
   const place = placeOf(profile);
-  const { identity } = noteOf(profile);
+  const { identity } = recordOf(profile);
   return eksCluster ?? (place && { name: place.eksCluster, region: place.region, identityRef: identity });
 }
 

@@ -53,7 +53,7 @@ const OTHER_ACCOUNT = '210987654321';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const RECORD = 'aws-fargate.cluster.x-k8s.io/record';
-/** The note of an object whose deletion has begun. */
+/** The record of an object whose deletion has begun. */
 const LEAVING = JSON.stringify({ v: 1, for: 'default/early-leaving', profiles: [], roles: [], deleting: true });
 
 describe('clusterctl move between two management clusters', () => {

@@ -41,7 +41,7 @@ describe('a CRD that lacks some fields, applied in the middle of a second replac
   });
   after(() => world.finish());
 
-  it('costs neither the note nor a profile, although a write drops the fields meanwhile', async () => {
+  it('costs neither the record nor a profile, although a write drops the fields meanwhile', async () => {
     const changes = changesFromNow(world, 'web');
     world.aws.admin.setConfig({ eks: { createMs: 3_000 } });
     await change(world, 'web', THIRD);
@@ -49,11 +49,11 @@ describe('a CRD that lacks some fields, applied in the middle of a second replac
     await applyCrds(world.controlPlane.api, ...(await crdWithoutFields()));
     await eventually(async () => (await backUp(world, 'web')).spec?.['updateStrategy'] === undefined);
     await eventually(async () => (await world.manager.metric('capaf_foreign_schema')) === 1);
-    const note = (await backUp(world, 'web')).metadata.annotations?.[RECORD];
+    const record = (await backUp(world, 'web')).metadata.annotations?.[RECORD];
     await world.patch('web', { metadata: { annotations: { touched: 'by another client' } } });
     await eventually(() => profilesOf(world, 'web').every(({ status }) => status === 'ACTIVE'));
     await severalComparisons();
-    expect((await backUp(world, 'web')).metadata.annotations?.[RECORD]).to.equal(note);
+    expect((await backUp(world, 'web')).metadata.annotations?.[RECORD]).to.equal(record);
     expect(changes()).to.deep.equal(['Create 9998-default_web']);
     await world.event('web', 'Warning ForeignSchema');
   });

@@ -206,8 +206,15 @@ export const BEFORE_AWS: readonly Phase[] = [
       removeAtOnce(world, 'clusters', CLUSTER);
       world.start();
       const place = '123456789012/us-east-1/default_prod-control-plane';
-      const note = JSON.stringify({ v: 1, for: `default/${WEB}`, in: place, profiles: [], roles: [], deleting: true });
-      const metadata = { name: WEB, finalizers: [FINALIZER], annotations: { [RECORD_ANNOTATION]: note } };
+      const record = JSON.stringify({
+        v: 1,
+        for: `default/${WEB}`,
+        in: place,
+        profiles: [],
+        roles: [],
+        deleting: true,
+      });
+      const metadata = { name: WEB, finalizers: [FINALIZER], annotations: { [RECORD_ANNOTATION]: record } };
       world.create(PLURAL, { metadata, spec: { clusterName: CLUSTER, selectors: [{ namespace: WEB }] } });
     },
     until: ['Ready', 'False', 'WaitingForCluster'],
@@ -233,7 +240,7 @@ export const BEFORE_AWS: readonly Phase[] = [
     name: 'tags-invalid',
     title: 'control plane tags that AWS refuses',
     arrange: (world) => {
-      patchControlPlane(world, { spec: { additionalTags: { 'aws:team': 'shop', note: 'x'.repeat(257) } } });
+      patchControlPlane(world, { spec: { additionalTags: { 'aws:team': 'shop', record: 'x'.repeat(257) } } });
       startAndApply(world);
     },
     until: ['Stalled', 'True', 'TagsInvalid'],

@@ -193,7 +193,7 @@ export const PROFILES: readonly Phase[] = [
   },
   {
     name: 'record-unreadable',
-    title: 'an object whose note a user has edited by mistake',
+    title: 'an object whose record a user has edited by mistake',
     arrange: async (world) => {
       await startUntilReady(world);
       patchWeb(world, { metadata: { annotations: { [RECORD_ANNOTATION]: '{"v":1,' } } });

@@ -41,7 +41,7 @@ describe('the deletion of an object', () => {
     await world.finish();
   });
 
-  it('needs neither status nor Cluster, because the note has the place', async () => {
+  it('needs neither status nor Cluster, because the record has the place', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world);
     for (const manager of world.managers) await world.stop(manager);
@@ -54,7 +54,7 @@ describe('the deletion of an object', () => {
     await world.finish();
   });
 
-  it('waits without status, note and Cluster, as after the restore of a backup, until the Cluster is restored', async () => {
+  it('waits without status, record and Cluster, as after the restore of a backup, until the Cluster is restored', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world);
     for (const manager of world.managers) await world.stop(manager);

@@ -60,7 +60,7 @@ export class StatusChecker {
     } else {
       const previous = before?.metadata.uid === object.metadata.uid ? before : undefined;
       for (const wrong of contradictionsIn(object, previous)) this.found.add(wrong);
-      // A version with an unchanged status comes from a write to other fields, for example to the note. It says nothing
+      // A version with an unchanged status comes from a write to other fields, for example to the record. It says nothing
       // new about AWS, and the status that follows may come from an earlier read.
       if (JSON.stringify(object['status']) !== JSON.stringify(before?.['status'])) {
         this.compareWithAws(object, before);

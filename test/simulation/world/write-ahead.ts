@@ -2,11 +2,11 @@ import type { KubeObject } from 'controller-runtime/client';
 import { FINALIZER } from '../../../api/v1beta2/index.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
 import { ACCOUNT } from './cluster.ts';
-import { noteIn, notedIn } from './notes.ts';
+import { recordIn, recordedIn } from './records.ts';
 
 /**
  * Reports whether a new manager would find the resource that this AWS call creates, if the manager crashed now. It
- * finds the resource if an AWSFargateProfile has the manager's finalizer, and a note that contains the AWS account and
+ * finds the resource if an AWSFargateProfile has the manager's finalizer, and a record that contains the AWS account and
  * the resource with the time of the request. Returns true for an AWS call that creates neither a role nor a Fargate
  * profile.
  */
@@ -20,8 +20,8 @@ export function isRecorded(
   return profiles.some(
     (object) =>
       object.metadata.finalizers?.includes(FINALIZER) === true &&
-      String(noteIn(object)['in']).startsWith(`${account}/`) &&
-      notedIn(object, isRole ? 'roles' : 'profiles').some(
+      String(recordIn(object)['in']).startsWith(`${account}/`) &&
+      recordedIn(object, isRole ? 'roles' : 'profiles').some(
         (each) => each['name'] === name && each['requestedAt'] !== undefined,
       ),
   );

@@ -9,7 +9,7 @@ import {
   EKS_CLUSTER,
   HERE,
   MOVED,
-  NOTED,
+  RECORDED_THERE,
   NOW,
   PROFILE,
   RECORDED,
@@ -38,7 +38,7 @@ const recordIn = (over: object) => ({ in: { ...HERE, ...over } });
 const account = AccountId.of('444455556666');
 const roleArnIn = (of: string) => ({ roleARN: RoleArn.of(`arn:aws:iam::${of}:role/path/shared`) });
 const profileUsing = { podExecutionRoleARN: RoleArn.of('arn:aws:iam::111122223333:role/path/Shared') };
-const roleNoted = { in: HERE, roles: [{ name: RoleName.of('Shared'), id: 'AROAEXAMPLE' }] };
+const roleRecorded = { in: HERE, roles: [{ name: RoleName.of('Shared'), id: 'AROAEXAMPLE' }] };
 const roleBrought = { in: HERE, roles: [{ name: shared, id: 'AROAEXAMPLE', managed: false }] } as const;
 const withStatus = (over: object) => ({ status: { ...RECORDED, ...over } });
 const asking = { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] };
@@ -57,56 +57,65 @@ type Row = readonly [
 ];
 const deleted = { isDeleted: true } as const;
 const rows: readonly Row[] = [
-  ['names the role, and has no note yet', {}, { keeps: 'yes', shares: 'wants' }],
+  ['names the role, and has no record yet', {}, { keeps: 'yes', shares: 'wants' }],
   ['names it in another case', { spec: { roleName: RoleName.of('SHARED') } }, { keeps: 'yes', shares: 'wants' }],
-  ['has never begun', { note: {} }, { shares: 'wants' }],
+  ['has never begun', { record: {} }, { shares: 'wants' }],
   ['has no finalizer of ours', { metadata: { finalizers: ['example.com/x'] } }, { shares: 'wants' }],
-  ['names another role', { spec: another, note: { in: HERE } }, {}],
-  ['has noted it, and names another role', { spec: another, note: roleNoted }, { keeps: 'yes', shares: 'deletes' }],
+  ['names another role', { spec: another, record: { in: HERE } }, {}],
   [
-    'has it in its status without a note, and names another role',
+    'has recorded it, and names another role',
+    { spec: another, record: roleRecorded },
+    { keeps: 'yes', shares: 'deletes' },
+  ],
+  [
+    'has it in its status without a record, and names another role',
     { spec: another, ...withStatus({ role: { name: shared, managed: true } }) },
     { keeps: 'yes', shares: 'deletes' },
   ],
   [
     'has a profile with it, and names another role',
-    { spec: another, note: { in: HERE }, status: profileUsing },
+    { spec: another, record: { in: HERE }, status: profileUsing },
     { keeps: 'yes' },
   ],
-  ['has brought it along', { spec: roleArnIn(ACCOUNT), note: roleBrought }, { keeps: 'yes' }],
+  ['has brought it along', { spec: roleArnIn(ACCOUNT), record: roleBrought }, { keeps: 'yes' }],
   ['brings it along from another account', { spec: roleArnIn('444455556666') }, {}],
   ['names another Cluster', { spec: ofTest }, {}],
   [
     'names another Cluster, and is in the EKS cluster',
-    { spec: ofTest, note: { in: HERE } },
+    { spec: ofTest, record: { in: HERE } },
     { keeps: 'yes', shares: 'wants' },
   ],
-  ['the same without a note', { spec: ofTest, ...withStatus({}) }, { keeps: 'yes', shares: 'wants' }],
-  ['is in another account', { note: recordIn({ account }) }, {}],
-  ['is in another region', { note: recordIn({ region: 'us-east-1' }) }, { keeps: 'yes' }],
-  ['is in another EKS cluster', { note: recordIn({ eksCluster: EksClusterName.of('b') }) }, { keeps: 'yes' }],
+  ['the same without a record', { spec: ofTest, ...withStatus({}) }, { keeps: 'yes', shares: 'wants' }],
+  ['is in another account', { record: recordIn({ account }) }, {}],
+  ['is in another region', { record: recordIn({ region: 'us-east-1' }) }, { keeps: 'yes' }],
+  ['is in another EKS cluster', { record: recordIn({ eksCluster: EksClusterName.of('b') }) }, { keeps: 'yes' }],
   ['has the watch filter of this manager', { metadata: { labels: label('blue') } }, { keeps: 'yes' }],
   ['has no watch filter', { metadata: { labels: {} } }, { keeps: 'yes', shares: 'wants' }],
   ['is any object, for a manager without a watch filter', {}, { keeps: 'yes' }, { filter: '' }],
 
-  ['is deleted, and has no note', {}, { keeps: 'yes', shares: 'deletes' }, deleted],
-  ['is deleted, and has never begun', { note: {} }, { shares: 'deletes' }, deleted],
-  ['is deleted', { note: NOTED }, { keeps: 'profile', shares: 'deletes' }, deleted],
-  ['is deleted, and has lost its note', withStatus({}), { keeps: 'profile', shares: 'deletes' }, deleted],
+  ['is deleted, and has no record', {}, { keeps: 'yes', shares: 'deletes' }, deleted],
+  ['is deleted, and has never begun', { record: {} }, { shares: 'deletes' }, deleted],
+  ['is deleted', { record: RECORDED_THERE }, { keeps: 'profile', shares: 'deletes' }, deleted],
+  ['is deleted, and has lost its record', withStatus({}), { keeps: 'profile', shares: 'deletes' }, deleted],
   ['is deleted, and was moved', { spec: ofTest, ...MOVED }, { keeps: 'profile', shares: 'deletes' }, deleted],
-  ['is deleted, and EKS may not show its profile yet', { note: asking }, { keeps: 'yes', shares: 'deletes' }, deleted],
-  ['is deleted in another account', { note: recordIn({ account }) }, {}, deleted],
-  ['is deleted in another region', { note: recordIn({ region: 'us-east-1' }) }, { keeps: 'yes' }, deleted],
+  [
+    'is deleted, and EKS may not show its profile yet',
+    { record: asking },
+    { keeps: 'yes', shares: 'deletes' },
+    deleted,
+  ],
+  ['is deleted in another account', { record: recordIn({ account }) }, {}, deleted],
+  ['is deleted in another region', { record: recordIn({ region: 'us-east-1' }) }, { keeps: 'yes' }, deleted],
   [
     'is deleted in another EKS cluster',
-    { note: recordIn({ eksCluster: EksClusterName.of('b') }) },
+    { record: recordIn({ eksCluster: EksClusterName.of('b') }) },
     { keeps: 'yes' },
     deleted,
   ],
-  ['is deleted with another role', { spec: another, note: { in: HERE } }, {}, deleted],
+  ['is deleted with another role', { spec: another, record: { in: HERE } }, {}, deleted],
   [
     'is deleted, and has brought it along',
-    { spec: roleArnIn(ACCOUNT), note: roleBrought },
+    { spec: roleArnIn(ACCOUNT), record: roleBrought },
     { keeps: 'profile' },
     deleted,
   ],
@@ -122,10 +131,10 @@ const rows: readonly Row[] = [
     { ...inTeamB, ...withStatus({ eksClusterName: EksClusterName.of('b') }) },
     {},
   ],
-  ['is in another namespace, with a note of the EKS cluster', { ...inTeamB, note: roleNoted }, {}],
+  ['is in another namespace, with a record of the EKS cluster', { ...inTeamB, record: roleRecorded }, {}],
   [
-    'is in another namespace, with a note of the role',
-    { ...inTeamB, spec: another, note: roleNoted, ...withStatus({}) },
+    'is in another namespace, with a record of the role',
+    { ...inTeamB, spec: another, record: roleRecorded, ...withStatus({}) },
     {},
   ],
   ['is in another namespace, and brings the role along', { ...inTeamB, spec: roleArnIn(ACCOUNT) }, {}],

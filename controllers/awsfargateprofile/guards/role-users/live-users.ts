@@ -10,7 +10,7 @@ import { ownerTagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { clusterIndexOf } from '../../../shared/caches.ts';
 import { type FreshProfilesSources, newReadFreshProfiles } from '../../../shared/fresh-profiles.ts';
 import { listLiveProfiles } from '../../../shared/live-profiles.ts';
-import { type KnownLocation, locationOf, noteOf, readNote } from '../../../shared/note.ts';
+import { type KnownLocation, locationOf, recordOf, readRecord } from '../../../shared/record.ts';
 import { hasFinalizer, isDeleting } from '../../../shared/object-state.ts';
 import { roleNameOf } from '../../../shared/profile-names.ts';
 
@@ -89,13 +89,13 @@ interface RoleUser {
 }
 
 function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): RoleUser {
-  const isReadable = E.isRight(decoded) && readNote(decoded.right).kind !== 'unreadable';
+  const isReadable = E.isRight(decoded) && readRecord(decoded.right).kind !== 'unreadable';
   const mayUse = isReadable ? mayUseByFields(decoded.right) : mayUseByText(item);
   const key = keyOf(item);
   return { key: keyText(key), owner: ownerTagValue(key), uid: item.metadata.uid, mayUse };
 }
 
-/** An object that cannot be decoded, or whose note cannot be read, may use each role whose name occurs anywhere in it. */
+/** An object that cannot be decoded, or whose record cannot be read, may use each role whose name occurs anywhere in it. */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>
@@ -120,24 +120,24 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
 /**
  * If this object and another are deleted at the same time, the other may already have left the role to this one. So a
  * deleted object uses the role only while EKS has its profile: it decides about the role after that. An object that has
- * never begun creates the role when it begins; if it is deleted before, its manager does not ask AWS. The note of an
- * object counts in its own namespace only, because every user who may write the object can write its note.
+ * never begun creates the role when it begins; if it is deleted before, its manager does not ask AWS. The record of an
+ * object counts in its own namespace only, because every user who may write the object can write its record.
  */
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   const { status = {} } = object;
-  const note = noteOf(object);
+  const record = recordOf(object);
   const own = [roleNameOf(object), roleNameInArn(object.spec.roleARN), roleNameInArn(status.podExecutionRoleARN)];
-  const here = foldedNames([...own, ...note.roles.map(({ name }) => name)]);
+  const here = foldedNames([...own, ...record.roles.map(({ name }) => name)]);
   const elsewhere = foldedNames([...own, status.role?.name]);
-  const known = note.in.kind === 'known' ? note.in : undefined;
+  const known = record.in.kind === 'known' ? record.in : undefined;
   const account = known?.account ?? parseRoleArn(object.spec.roleARN ?? '')?.account;
   const cluster = clusterIndexOf(object);
-  const isAsking = note.profiles.some(({ requestedAt }) => requestedAt !== undefined);
+  const isAsking = record.profiles.some(({ requestedAt }) => requestedAt !== undefined);
   return ({ name, location }, deleted) => {
     const role = name.toLowerCase();
     if (!isNeighbour(object, deleted))
       return elsewhere.has(role) && isRecordedIn({ ...status }, location) ? 'yes' : 'no';
-    if (!here.has(role) || note.in.kind === 'none') return 'no';
+    if (!here.has(role) || record.in.kind === 'none') return 'no';
     const isThere = known !== undefined && isSameLocation(known, location);
     if (isDeleting(object) && isThere && !isAsking) return 'whileItHasProfile';
     // An object without account uses a role only in the cluster that it names in the same way. Otherwise an object that
@@ -178,8 +178,8 @@ function mayBeDeletingRole(
   { name, location }: RoleInCluster,
 ): boolean {
   if (!hasFinalizer(other) || wants(other, name)) return false;
-  const noted = noteOf(other).roles.filter(({ managed }) => managed !== false);
-  const own = [roleNameOf(other), ...noted.map((each) => each.name)];
+  const recorded = recordOf(other).roles.filter(({ managed }) => managed !== false);
+  const own = [roleNameOf(other), ...recorded.map((each) => each.name)];
   return isInEksCluster(other, object, location) && own.some((each) => isSameRoleName(each, name));
 }
 

@@ -153,29 +153,29 @@ describe('wishesOfOthers counts only objects of the same EKS cluster', () => {
     const named = { name: eksCluster, identityRef: mine, ...over };
     return { ...anObject(parts), spec: { ...spec, eksCluster: named } };
   };
-  const lostNote = { metadata: { annotations: {} }, status: { account, region, eksClusterName: eksCluster } };
+  const lostRecord = { metadata: { annotations: {} }, status: { account, region, eksClusterName: eksCluster } };
   for (const [what, other, expected] of [
     ['a new object with the same identity', inEks({}), true],
     ['a new object with another identity', inEks({ identityRef: theirs }), false],
     ['a new object with another region', inEks({ region: 'eu-west-2' }), false],
     [
-      'an object with a note of the same place, with another identity',
-      inEks({ identityRef: theirs }, { note: here }),
+      'an object with a record of the same place, with another identity',
+      inEks({ identityRef: theirs }, { record: here }),
       true,
     ],
     [
-      'an object with a note of another account',
-      inEks({}, { note: elsewhere({ account: AccountId.of('444455556666') }) }),
+      'an object with a record of another account',
+      inEks({}, { record: elsewhere({ account: AccountId.of('444455556666') }) }),
       false,
     ],
-    ['an object with a note of another region', inEks({}, { note: elsewhere({ region: 'eu-west-2' }) }), false],
+    ['an object with a record of another region', inEks({}, { record: elsewhere({ region: 'eu-west-2' }) }), false],
     [
-      'an object with a note of another EKS cluster',
-      inEks({}, { note: elsewhere({ eksCluster: EksClusterName.of('x') }) }),
+      'an object with a record of another EKS cluster',
+      inEks({}, { record: elsewhere({ eksCluster: EksClusterName.of('x') }) }),
       false,
     ],
-    ['an object of a Cluster with a note of the same place', anObject({ note: here }), true],
-    ['an object of a Cluster that has lost its note', anObject(lostNote), true],
+    ['an object of a Cluster with a record of the same place', anObject({ record: here }), true],
+    ['an object of a Cluster that has lost its record', anObject(lostRecord), true],
     ['a new object of a Cluster', anObject(), false],
   ] as const)
     it(`${expected ? 'counts' : 'ignores'} ${what}`, () => {

@@ -7,7 +7,7 @@ import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
 import { type OperatorLimits, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import { type Tags, foldCase, sortedEntries } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { BY_ROLE, rolesOf } from '../../../shared/caches.ts';
-import type { KnownLocation } from '../../../shared/note.ts';
+import type { KnownLocation } from '../../../shared/record.ts';
 import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
 import { currentProfileNameOf, roleNameOf } from '../../../shared/profile-names.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';

@@ -7,8 +7,8 @@ import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/ind
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { findProfileNameProblem, findRoleNameProblem } from '../../pkg/fargate/names.ts';
 
-// The note is the content of the record annotation: where to look in AWS for an object's resources. Unlike fields,
-// annotations are never pruned by the API server; `clusterctl move` keeps them, and backups contain them. A note proves
+// The record is the content of an annotation: where to look in AWS for an object's resources. Unlike fields,
+// annotations are never pruned by the API server; `clusterctl move` keeps them, and backups contain them. A record proves
 // nothing: the tags of a profile or role show who owns it. The reasons are in docs/adr/0024.
 
 /** Where the object's Fargate profile exists or may exist. */
@@ -22,10 +22,10 @@ export type Location =
   | ({ readonly kind: 'known' } & KnownLocation)
   /** Nothing was created in AWS since this controller added the finalizer. */
   | { readonly kind: 'none' }
-  /** Another client added the finalizer, or removed the note. The profile may exist anywhere. */
+  /** Another client added the finalizer, or removed the record. The profile may exist anywhere. */
   | { readonly kind: 'unknown' };
 
-export interface NotedProfile {
+export interface RecordedProfile {
   readonly name: ProfileName;
   /**
    * The unique ID at the end of the ARN; undefined until AWS has returned the profile or answered the create request.
@@ -49,11 +49,11 @@ export interface NotedProfile {
   readonly drainSince?: Ms;
 }
 
-export interface NotedRole {
+export interface RecordedRole {
   readonly name: RoleName;
   /** IAM's unique ID (`AROA…`). If IAM has a different ID for the name, the role was recreated. */
   readonly id?: string;
-  /** The same as {@link NotedProfile.requestedAt}, for the role. */
+  /** The same as {@link RecordedProfile.requestedAt}, for the role. */
   readonly requestedAt?: Ms;
   /**
    * Whether the access entry was found to belong to the role with this ID. EKS binds an entry to the ID, and does not
@@ -67,15 +67,15 @@ export interface NotedRole {
   readonly managed?: false;
 }
 
-export interface Note {
+export interface ProfileRecord {
   readonly in: Location;
   /** The identity with which the profile was created; undefined: the manager's credentials. */
   readonly identity?: IdentityRef;
   /** Each profile that may exist in AWS because of this object, from before its create request until it is gone. */
-  readonly profiles: readonly NotedProfile[];
-  /** AWS's creation time of the newest profile in this note that `served`, in ms since 1970. It never decreases. */
+  readonly profiles: readonly RecordedProfile[];
+  /** AWS's creation time of the newest profile in this record that `served`, in ms since 1970. It never decreases. */
   readonly last?: Ms;
-  readonly roles: readonly NotedRole[];
+  readonly roles: readonly RecordedRole[];
   /** The role whose access entry in the EKS cluster is being recreated. */
   readonly entry?: RoleArn;
   /** Whether the deletion of the object has begun in AWS. */
@@ -84,17 +84,17 @@ export interface Note {
   readonly others?: UnknownRecord;
 }
 
-export type ReadNote =
-  | { readonly kind: 'noted'; readonly note: Note }
+export type ReadRecord =
+  | { readonly kind: 'recorded'; readonly record: ProfileRecord }
   | { readonly kind: 'absent' }
   /** `problem` completes the sentence "the annotation …". */
   | { readonly kind: 'unreadable'; readonly problem: string };
 
-export const EMPTY_NOTE: Note = { in: { kind: 'unknown' }, profiles: [], roles: [] };
-export const FIRST_NOTE: Note = { in: { kind: 'none' }, profiles: [], roles: [] };
+export const EMPTY_RECORD: ProfileRecord = { in: { kind: 'unknown' }, profiles: [], roles: [] };
+export const FIRST_RECORD: ProfileRecord = { in: { kind: 'none' }, profiles: [], roles: [] };
 
 /** In characters. The API server accepts 256 KiB of annotations per object. Ten profiles take 2 KiB. */
-export const MAX_NOTE = 32 * 1_024;
+export const MAX_RECORD = 32 * 1_024;
 /**
  * The maximum number of profiles, and of roles, because each entry costs AWS calls. EKS allows ten profiles per cluster
  * by default.
@@ -104,40 +104,40 @@ const VERSION = 1;
 /** The value of `in` for an object that has nothing in AWS. */
 const NOWHERE = 'nowhere';
 
-/** Parsed notes, by the metadata of an object, so that each version of an object is parsed once. */
-const parsed = new WeakMap<ObjectMeta, ReadNote>();
+/** Parsed records, by the metadata of an object, so that each version of an object is parsed once. */
+const parsed = new WeakMap<ObjectMeta, ReadRecord>();
 
-export function readNote({ metadata }: { readonly metadata: ObjectMeta }): ReadNote {
+export function readRecord({ metadata }: { readonly metadata: ObjectMeta }): ReadRecord {
   const known = parsed.get(metadata);
   if (known !== undefined) return known;
   const text = metadata.annotations?.[RECORD_ANNOTATION];
-  const read = text === undefined ? ABSENT : parseNote(text, keyText(keyOf({ metadata })));
+  const read = text === undefined ? ABSENT : parseRecord(text, keyText(keyOf({ metadata })));
   parsed.set(metadata, read);
   return read;
 }
 
-const ABSENT: ReadNote = { kind: 'absent' };
+const ABSENT: ReadRecord = { kind: 'absent' };
 
 /**
- * Returns the note, or else a note computed from status. A profile in status counts as `served`, so that an old status
+ * Returns the record, or else a record computed from status. A profile in status counts as `served`, so that an old status
  * can never cause a deletion.
  */
-export function noteOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>): Note {
-  const read = readNote(object);
-  return read.kind === 'noted' ? read.note : noteFromStatus(object);
+export function recordOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>): ProfileRecord {
+  const read = readRecord(object);
+  return read.kind === 'recorded' ? read.record : recordFromStatus(object);
 }
 
-export const locationOf = (object: Pick<AWSFargateProfile, 'metadata' | 'status'>): Location => noteOf(object).in;
+export const locationOf = (object: Pick<AWSFargateProfile, 'metadata' | 'status'>): Location => recordOf(object).in;
 
 /**
- * Reports whether the note says that nothing was created in AWS. A missing note does not prove that: Cluster API
+ * Reports whether the record says that nothing was created in AWS. A missing record does not prove that: Cluster API
  * Provider AWS may have reconciled the object, or another client may have removed the annotation.
  */
-export const isNeverBegun = (object: AWSFargateProfile): boolean => noteOf(object).in.kind === 'none';
+export const isNeverBegun = (object: AWSFargateProfile): boolean => recordOf(object).in.kind === 'none';
 
-function noteFromStatus({ status = {} }: Pick<AWSFargateProfile, 'status'>): Note {
+function recordFromStatus({ status = {} }: Pick<AWSFargateProfile, 'status'>): ProfileRecord {
   const { account, region, eksClusterName: eksCluster, identityRef, profileName, profileARN, role } = status;
-  if (account === undefined || region === undefined || eksCluster === undefined) return EMPTY_NOTE;
+  if (account === undefined || region === undefined || eksCluster === undefined) return EMPTY_RECORD;
   const { kind, name } = identityRef ?? {};
   const names = [profileName, ...(status.predecessors ?? []).map((each) => each.name)];
   const id = profileARN === undefined ? undefined : profileIdOf(profileARN);
@@ -166,11 +166,14 @@ function noteFromStatus({ status = {} }: Pick<AWSFargateProfile, 'status'>): Not
 export const profileIdOf = (arn: string): string | undefined => arn.split('/').at(3);
 
 /** Returns the last entry that `served`, or else the newest entry. */
-export const currentEntry = (entries: readonly NotedProfile[]): NotedProfile | undefined =>
+export const currentEntry = (entries: readonly RecordedProfile[]): RecordedProfile | undefined =>
   entries.findLast(({ served }) => served === true) ?? entries.at(-1);
 
-/** Returns the profile among `among` that is the last to have `served`, by the note. */
-export const servedIn = <A extends { readonly arn: string }>({ profiles }: Note, among: readonly A[]): A | undefined =>
+/** Returns the profile among `among` that is the last to have `served`, by the record. */
+export const servedIn = <A extends { readonly arn: string }>(
+  { profiles }: ProfileRecord,
+  among: readonly A[],
+): A | undefined =>
   profiles
     .filter(({ served }) => served === true)
     .flatMap(({ id }) => among.find(({ arn }) => id !== undefined && profileIdOf(arn) === id) ?? [])
@@ -179,20 +182,22 @@ export const servedIn = <A extends { readonly arn: string }>({ profiles }: Note,
 export const formatLocation = ({ account, region, eksCluster }: KnownLocation): string =>
   [account, region, eksCluster].join('/');
 
-/** Reports whether the note exceeds the limits: the controller must not write a note that it would refuse to read. */
-export const isTooLong = (note: Note, object: Pick<AWSFargateProfile, 'metadata'>): boolean =>
-  formatNote(note, object).length > MAX_NOTE || note.profiles.length > MAX_ENTRIES || note.roles.length > MAX_ENTRIES;
+/** Reports whether the record exceeds the limits: the controller must not write a record that it would refuse to read. */
+export const isTooLong = (record: ProfileRecord, object: Pick<AWSFargateProfile, 'metadata'>): boolean =>
+  formatRecord(record, object).length > MAX_RECORD ||
+  record.profiles.length > MAX_ENTRIES ||
+  record.roles.length > MAX_ENTRIES;
 
-export function formatNote(note: Note, { metadata }: Pick<AWSFargateProfile, 'metadata'>): string {
+export function formatRecord(record: ProfileRecord, { metadata }: Pick<AWSFargateProfile, 'metadata'>): string {
   const time = (instant: Ms | undefined): string | undefined =>
     instant === undefined ? undefined : formatMilliTime(instant);
-  const { identity, last, entry, deleting } = note;
+  const { identity, last, entry, deleting } = record;
   return JSON.stringify({
     v: VERSION,
     for: keyText(keyOf({ metadata })),
-    in: note.in.kind === 'known' ? formatLocation(note.in) : note.in.kind === 'none' ? NOWHERE : undefined,
+    in: record.in.kind === 'known' ? formatLocation(record.in) : record.in.kind === 'none' ? NOWHERE : undefined,
     identity: identity && `${identity.kind}/${identity.name}`,
-    profiles: note.profiles.map(({ name, id, requestedAt, served, activeSince, drainSince }) => ({
+    profiles: record.profiles.map(({ name, id, requestedAt, served, activeSince, drainSince }) => ({
       name,
       id,
       requestedAt: time(requestedAt),
@@ -201,16 +206,16 @@ export function formatNote(note: Note, { metadata }: Pick<AWSFargateProfile, 'me
       drainSince: time(drainSince),
     })),
     last: time(last),
-    roles: note.roles.map(({ requestedAt, ...role }) => ({ ...role, requestedAt: time(requestedAt) })),
+    roles: record.roles.map(({ requestedAt, ...role }) => ({ ...role, requestedAt: time(requestedAt) })),
     entry,
     deleting,
-    ...note.others,
+    ...record.others,
   });
 }
 
-/** Parses a note. A note with a different `for` was copied from another object, so it is ignored. */
-function parseNote(text: string, key: string): ReadNote {
-  if (text.length > MAX_NOTE) return unreadable(`is longer than ${MAX_NOTE} characters`);
+/** Parses a record. A record with a different `for` was copied from another object, so it is ignored. */
+function parseRecord(text: string, key: string): ReadRecord {
+  if (text.length > MAX_RECORD) return unreadable(`is longer than ${MAX_RECORD} characters`);
   const value = parseJson(text);
   if (!isRecord(value)) return unreadable('is not a JSON object');
   const { v, for: owner, in: place, identity, profiles = [], last, roles = [], entry, deleting, ...others } = value;
@@ -222,8 +227,8 @@ function parseNote(text: string, key: string): ReadNote {
     const at = timeOf(last);
     const ref = identityOf(identity);
     return {
-      kind: 'noted',
-      note: {
+      kind: 'recorded',
+      record: {
         in: parseLocation(place),
         ...(ref !== undefined && { identity: ref }),
         profiles: listOf(profiles, 'profiles').map(profileOf),
@@ -250,7 +255,7 @@ const isNestedTooDeeply = (value: unknown, levels = MAX_DEPTH): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((each) => isNestedTooDeeply(each, levels - 1)));
 
-const unreadable = (problem: string): ReadNote => ({ kind: 'unreadable', problem });
+const unreadable = (problem: string): ReadRecord => ({ kind: 'unreadable', problem });
 
 function parseJson(text: string): unknown {
   try {
@@ -260,7 +265,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function profileOf(value: UnknownRecord): NotedProfile {
+function profileOf(value: UnknownRecord): RecordedProfile {
   const name = textOf(value['name'], 'profiles[].name');
   if (findProfileNameProblem(name) !== undefined)
     throw new Unreadable('has a profile with a name that EKS does not allow');
@@ -273,7 +278,7 @@ function profileOf(value: UnknownRecord): NotedProfile {
   };
 }
 
-function roleOf(value: UnknownRecord): NotedRole {
+function roleOf(value: UnknownRecord): RecordedRole {
   const name = textOf(value['name'], 'roles[].name');
   if (findRoleNameProblem(name) !== undefined) throw new Unreadable('has a role with a name that IAM does not allow');
   const checked = flagOf(value['checked'], 'roles[].checked');

@@ -2,10 +2,16 @@ import type { Ms } from 'controller-runtime/env';
 import type { FargateProfile, Role } from '../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
-import { type Note, type NotedProfile, type NotedRole, type ReadNote, profileIdOf } from '../shared/note.ts';
+import {
+  type ProfileRecord,
+  type RecordedProfile,
+  type RecordedRole,
+  type ReadRecord,
+  profileIdOf,
+} from '../shared/record.ts';
 import { CREATING } from './model/profile-status.ts';
 
-// What enters the note and what leaves it. An entry leaves only by evidence: AWS shows that the thing is absent, or that
+// What enters the record and what leaves it. An entry leaves only by evidence: AWS shows that the thing is absent, or that
 // another one has its name. A field that is empty is no evidence.
 
 /** How long EKS and IAM may answer "not found" for what they have agreed to create. */
@@ -18,20 +24,24 @@ const DATE_PRECISION: Ms = 1_000;
 /** By entry: since when this process knows a create request without an answer, on the monotonic clock. */
 export type Unanswered = Readonly<Record<string, { readonly since: Ms }>>;
 
-const keyOfEntry = (kind: 'profile' | 'role', { name, requestedAt }: NotedProfile | NotedRole): string =>
+const keyOfEntry = (kind: 'profile' | 'role', { name, requestedAt }: RecordedProfile | RecordedRole): string =>
   `${kind} ${name} ${requestedAt}`;
 
 /**
- * For an object that has the finalizer and no note: it may have lost the note of a request. The first pass writes a note, so
+ * For an object that has the finalizer and no record: it may have lost the record of a request. The first pass writes a record, so
  * the key stays.
  */
-const LOST = 'a lost note';
+const LOST = 'a lost record';
 
-/** The object has no note, and this process has noted nothing for it. Its status tells of no request. */
-export const withLostNote = (known: Unanswered, now: Ms): Unanswered => ({ [LOST]: { since: now }, ...known });
+/** The object has no record, and this process has recorded nothing for it. Its status tells of no request. */
+export const withLostRecord = (known: Unanswered, now: Ms): Unanswered => ({ [LOST]: { since: now }, ...known });
 
 /** The age of an unanswered request counts from when this process first saw it, so that no wrong clock shortens it. */
-export function withUnanswered(known: Unanswered, { in: location, profiles, roles }: Note, now: Ms): Unanswered {
+export function withUnanswered(
+  known: Unanswered,
+  { in: location, profiles, roles }: ProfileRecord,
+  now: Ms,
+): Unanswered {
   const open = [
     ...(location.kind === 'unknown' || known[LOST] !== undefined ? [LOST] : []),
     ...profiles.flatMap((each) => (each.requestedAt === undefined ? [] : [keyOfEntry('profile', each)])),
@@ -41,47 +51,51 @@ export function withUnanswered(known: Unanswered, { in: location, profiles, role
 }
 
 /** AWS has refused the request, and the annotation may still have it: the API server may not answer for a while. */
-export function withRefusedRequests(known: Unanswered, ahead: Note, after: Note): Unanswered {
+export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, after: ProfileRecord): Unanswered {
   const open = Object.keys(withUnanswered({}, after, 0));
   const refused = Object.keys(withUnanswered({}, ahead, 0)).filter((key) => !open.includes(key));
   return { ...known, ...Object.fromEntries(refused.map((key) => [key, { since: -CREATE_VISIBILITY }])) };
 }
 
 /**
- * What the annotation says, and what this process has noted: another client may have removed the annotation, or may have
+ * What the annotation says, and what this process has recorded: another client may have removed the annotation, or may have
  * set an old one back. Whoever removes it declares the access entries of the roles to be right.
  */
-export function mergeNotes(read: ReadNote, fromStatus: Note, noted: Note | undefined): Note {
-  const annotation = read.kind === 'noted' ? read.note : fromStatus;
-  if (noted === undefined) return annotation;
-  const last = Math.max(annotation.last ?? 0, noted.last ?? 0);
-  const entry = noted.entry ?? annotation.entry;
+export function mergeRecords(
+  read: ReadRecord,
+  fromStatus: ProfileRecord,
+  recorded: ProfileRecord | undefined,
+): ProfileRecord {
+  const annotation = read.kind === 'recorded' ? read.record : fromStatus;
+  if (recorded === undefined) return annotation;
+  const last = Math.max(annotation.last ?? 0, recorded.last ?? 0);
+  const entry = recorded.entry ?? annotation.entry;
   const roles =
-    read.kind === 'noted' ? noted.roles : noted.roles.map(({ id: _id, checked: _checked, ...role }) => role);
+    read.kind === 'recorded' ? recorded.roles : recorded.roles.map(({ id: _id, checked: _checked, ...role }) => role);
   return {
     ...annotation,
-    in: annotation.in.kind === 'known' ? annotation.in : noted.in,
-    profiles: mergeEntries(annotation.profiles, noted.profiles, (a, b) => a.name === b.name),
+    in: annotation.in.kind === 'known' ? annotation.in : recorded.in,
+    profiles: mergeEntries(annotation.profiles, recorded.profiles, (a, b) => a.name === b.name),
     roles: mergeEntries(annotation.roles, roles, (a, b) => isSameRoleName(a.name, b.name)),
     ...(last > 0 && { last }),
     ...(entry !== undefined && { entry }),
   };
 }
 
-function mergeEntries<A extends NotedProfile | NotedRole>(
+function mergeEntries<A extends RecordedProfile | RecordedRole>(
   annotation: readonly A[],
-  noted: readonly A[],
+  recorded: readonly A[],
   isSameName: (a: A, b: A) => boolean,
 ): readonly A[] {
   const isSame = (a: A, b: A): boolean =>
     isSameName(a, b) && (a.id === b.id || a.id === undefined || b.id === undefined);
-  // Another process may have noted more about the same thing since.
-  const both = noted.map((known): A => {
+  // Another process may have recorded more about the same thing since.
+  const both = recorded.map((known): A => {
     const other = annotation.find((each) => isSame(known, each));
     const isServed = other !== undefined && 'served' in other;
     return { ...known, ...(other?.id !== undefined && { id: other.id }), ...(isServed && { served: true }) };
   });
-  return [...both, ...annotation.filter((each) => !noted.some((known) => isSame(known, each)))];
+  return [...both, ...annotation.filter((each) => !recorded.some((known) => isSame(known, each)))];
 }
 
 /** What a pass has read of AWS. `ours` are the profiles that tags prove to be this object's. */
@@ -114,59 +128,59 @@ export interface SettleOptions {
 }
 
 export interface Settled {
-  readonly note: Note;
+  readonly record: ProfileRecord;
   /** Profiles of this object that another record of it has made, so nothing is created or deleted. */
   readonly elsewhere: readonly FargateProfile[];
-  /** The object has lost its note lately, and a request of it may be unanswered. */
+  /** The object has lost its record lately, and a request of it may be unanswered. */
   readonly isLost: boolean;
 }
 
-/** The note after a pass has read AWS. */
-export function settle(note: Note, seen: Seen, options: SettleOptions): Settled {
+/** The record after a pass has read AWS. */
+export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions): Settled {
   const isYoung = (key: string): boolean =>
     options.now - (options.unanswered[key]?.since ?? options.now) < CREATE_VISIBILITY;
-  const isLost = (note.in.kind === 'unknown' || options.unanswered[LOST] !== undefined) && isYoung(LOST);
-  const isOpen = (kind: 'profile' | 'role', entry: NotedProfile | NotedRole): boolean =>
+  const isLost = (record.in.kind === 'unknown' || options.unanswered[LOST] !== undefined) && isYoung(LOST);
+  const isOpen = (kind: 'profile' | 'role', entry: RecordedProfile | RecordedRole): boolean =>
     entry.requestedAt !== undefined && isYoung(keyOfEntry(kind, entry));
-  const kept = note.profiles.flatMap((entry) => settleProfile(entry, seen, isOpen('profile', entry)) ?? []);
-  const isNoted = (profile: FargateProfile): boolean => isEntryOf(kept, profile);
-  const strangers = seen.ours.filter((profile) => !isNoted(profile));
-  // A profile that appears while the lost note counts may be the result of a request of that note.
+  const kept = record.profiles.flatMap((entry) => settleProfile(entry, seen, isOpen('profile', entry)) ?? []);
+  const isRecorded = (profile: FargateProfile): boolean => isEntryOf(kept, profile);
+  const strangers = seen.ours.filter((profile) => !isRecorded(profile));
+  // A profile that appears while the lost record counts may be the result of a request of that record.
   const isHeldBack = (profile: FargateProfile): boolean =>
     !isLost &&
-    note.last !== undefined &&
+    record.last !== undefined &&
     profile.createdAt !== undefined &&
-    profile.createdAt >= note.last &&
+    profile.createdAt >= record.last &&
     !options.takeOver.includes(profileIdOf(profile.arn) ?? '') &&
     !options.isWanted(profile);
   const found = strangers.filter((profile) => !isHeldBack(profile)).map(entryOfFound);
   return {
-    note: {
-      ...note,
+    record: {
+      ...record,
       profiles: [...kept, ...found],
-      roles: settleRoles(note.roles, seen, (entry) => isOpen('role', entry)),
+      roles: settleRoles(record.roles, seen, (entry) => isOpen('role', entry)),
     },
     elsewhere: strangers.filter(isHeldBack),
     isLost,
   };
 }
 
-/** A profile that no create request of this note explains was found and not made, so no spec ever deletes it as unfinished. */
-const entryOfFound = ({ name, arn }: FargateProfile): NotedProfile => {
+/** A profile that no create request of this record explains was found and not made, so no spec ever deletes it as unfinished. */
+const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
   const id = profileIdOf(arn);
   return { name, ...(id !== undefined && { id }), served: true };
 };
 
-export const isEntryOf = (entries: readonly NotedProfile[], profile: FargateProfile): boolean =>
+export const isEntryOf = (entries: readonly RecordedProfile[], profile: FargateProfile): boolean =>
   entries.some((entry) => entry.name === profile.name && entry.id === profileIdOf(profile.arn));
 
-function settleProfile(entry: NotedProfile, seen: Seen, isOpen: boolean): NotedProfile | undefined {
+function settleProfile(entry: RecordedProfile, seen: Seen, isOpen: boolean): RecordedProfile | undefined {
   if (seen.cluster === 'gone') return undefined;
   const profile = seen.profiles.find(({ name }) => name === entry.name);
   if (profile === undefined) return seen.depth === 'glance' || isOpen ? entry : undefined;
   if (seen.theirs.includes(profile)) return undefined;
   const { requestedAt: _answered, ...answered } = entry;
-  // One write of the note tells that the profile is there and that it is ACTIVE.
+  // One write of the record tells that the profile is there and that it is ACTIVE.
   const known = profile.status === CREATING ? entry : answered;
   const id = profileIdOf(profile.arn);
   if (entry.id !== undefined) return entry.id === id ? known : undefined;
@@ -184,10 +198,10 @@ const roleNameIn = ({ podExecutionRoleArn }: FargateProfile): string | undefined
   parseRoleArn(podExecutionRoleArn)?.name;
 
 function settleRoles(
-  entries: readonly NotedRole[],
+  entries: readonly RecordedRole[],
   seen: Seen,
-  isOpen: (entry: NotedRole) => boolean,
-): readonly NotedRole[] {
+  isOpen: (entry: RecordedRole) => boolean,
+): readonly RecordedRole[] {
   const kept = entries.flatMap((entry) => {
     const read = seen.roles.find(({ name }) => isSameRoleName(name, entry.name));
     if (read === undefined || read.found === 'unread') return [entry];
@@ -214,16 +228,16 @@ function settleRoles(
 }
 
 /** With AWS's time of creation of the youngest profile that served. */
-export function withLast(note: Note, profiles: readonly FargateProfile[]): Note {
+export function withLast(record: ProfileRecord, profiles: readonly FargateProfile[]): ProfileRecord {
   const times = profiles
-    .filter((profile) => entryOf(note, profile)?.served === true)
+    .filter((profile) => entryOf(record, profile)?.served === true)
     .map(({ createdAt = 0 }) => createdAt);
-  const last = Math.max(note.last ?? 0, ...times);
-  return last > 0 ? { ...note, last } : note;
+  const last = Math.max(record.last ?? 0, ...times);
+  return last > 0 ? { ...record, last } : record;
 }
 
-export const entryOf = ({ profiles }: Note, profile: FargateProfile): NotedProfile | undefined =>
+export const entryOf = ({ profiles }: ProfileRecord, profile: FargateProfile): RecordedProfile | undefined =>
   profiles.find((entry) => isEntryOf([entry], profile));
 
-export const roleEntryOf = ({ roles }: Note, name: string): NotedRole | undefined =>
+export const roleEntryOf = ({ roles }: ProfileRecord, name: string): RecordedRole | undefined =>
   roles.find((entry) => isSameRoleName(entry.name, name));

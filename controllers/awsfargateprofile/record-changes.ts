@@ -1,7 +1,7 @@
 import type { Ms } from 'controller-runtime/env';
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
-import { type Note, type NotedProfile, type NotedRole, profileIdOf } from '../shared/note.ts';
+import { type ProfileRecord, type RecordedProfile, type RecordedRole, profileIdOf } from '../shared/record.ts';
 import { isAsWanted } from './plan/compare.ts';
 import { activeSince } from './plan/replace.ts';
 import type { Desired } from './model/desired-state.ts';
@@ -9,14 +9,19 @@ import { type Mutation, subjectOf, type MutationOutcome, isWithoutEffect } from 
 import { type Observed, findProfile, findRole } from './model/observed-state.ts';
 import { isRoleTaggedOurs, ownershipOf } from './model/identity.ts';
 import type { ReconcileEnd } from './model/result.ts';
-import { isEntryOf, withLast } from './note.ts';
+import { isEntryOf, withLast } from './settle-record.ts';
 import { ACTIVE } from './model/profile-status.ts';
 
-// The note before a change in AWS, after it, and at the end of a pass.
+// The record before a change in AWS, after it, and at the end of a pass.
 
-/** The note that must be written before the change, so that a crash right after it leaks nothing. */
-export function noteAhead(note: Note, desired: Desired, identity: IdentityRef | undefined, mutation: Mutation): Note {
-  const here = located(note, desired, identity);
+/** The record that must be written before the change, so that a crash right after it leaks nothing. */
+export function recordAhead(
+  record: ProfileRecord,
+  desired: Desired,
+  identity: IdentityRef | undefined,
+  mutation: Mutation,
+): ProfileRecord {
+  const here = located(record, desired, identity);
   const { now } = desired;
   switch (mutation.kind) {
     case 'createProfile':
@@ -31,8 +36,12 @@ export function noteAhead(note: Note, desired: Desired, identity: IdentityRef | 
 }
 
 /** With the place in AWS, as soon as the object has or is about to get something there. */
-export function located(note: Note, { place, identity }: Desired, used: IdentityRef | undefined): Note {
-  const { identity: _former, ...rest } = note;
+export function located(
+  record: ProfileRecord,
+  { place, identity }: Desired,
+  used: IdentityRef | undefined,
+): ProfileRecord {
+  const { identity: _former, ...rest } = record;
   const { account, region } = place;
   return {
     ...rest,
@@ -41,19 +50,19 @@ export function located(note: Note, { place, identity }: Desired, used: Identity
   };
 }
 
-/** For a living object: its note is an old copy, so the deletion of which it tells has never begun or is over. */
-export function withoutDeletion({ deleting: _old, ...note }: Note): Note {
-  return note;
+/** For a living object: its record is an old copy, so the deletion of which it tells has never begun or is over. */
+export function withoutDeletion({ deleting: _old, ...record }: ProfileRecord): ProfileRecord {
+  return record;
 }
 
-const same = (a: NotedProfile, b: NotedProfile): boolean => a.name === b.name;
-const isSameRole = (a: NotedRole, b: NotedRole): boolean => isSameRoleName(a.name, b.name);
+const same = (a: RecordedProfile, b: RecordedProfile): boolean => a.name === b.name;
+const isSameRole = (a: RecordedRole, b: RecordedRole): boolean => isSameRoleName(a.name, b.name);
 
 /**
- * A request of this name that AWS has not answered yet stays the one on record. A role that is created again keeps the id
+ * A request of this name that AWS has not answered yet stays. A role that is created again keeps the id
  * of the former one until its access entry is right.
  */
-function withRequest<A extends NotedProfile | NotedRole>(
+function withRequest<A extends RecordedProfile | RecordedRole>(
   entries: readonly A[],
   request: A,
   isSameName: (a: A, b: A) => boolean,
@@ -65,15 +74,20 @@ function withRequest<A extends NotedProfile | NotedRole>(
   );
 }
 
-/** With the time since when the pods of the profile are moved; the same note if that is on record. */
-export function withDrainSince(note: Note, name: string, drainSince: Ms): Note {
-  const isNoted = note.profiles.some((each) => each.name === name && each.drainSince === drainSince);
-  if (isNoted) return note;
-  return { ...note, profiles: note.profiles.map((each) => (each.name === name ? { ...each, drainSince } : each)) };
+/** With the time since when the pods of the profile are moved; the same record if it has that time. */
+export function withDrainSince(record: ProfileRecord, name: string, drainSince: Ms): ProfileRecord {
+  const isRecorded = record.profiles.some((each) => each.name === name && each.drainSince === drainSince);
+  if (isRecorded) return record;
+  return { ...record, profiles: record.profiles.map((each) => (each.name === name ? { ...each, drainSince } : each)) };
 }
 
-/** `before` is the note before the request: an earlier request of this name stays open if AWS refuses this one. */
-export function noteAfter(note: Note, before: Note, mutation: Mutation, outcome: MutationOutcome): Note {
+/** `before` is the record before the request: an earlier request of this name stays open if AWS refuses this one. */
+export function recordAfter(
+  record: ProfileRecord,
+  before: ProfileRecord,
+  mutation: Mutation,
+  outcome: MutationOutcome,
+): ProfileRecord {
   const isRefused = isWithoutEffect(outcome) || outcome.kind === 'nameTaken';
   const name = subjectOf(mutation);
   switch (mutation.kind) {
@@ -81,24 +95,24 @@ export function noteAfter(note: Note, before: Note, mutation: Mutation, outcome:
       const profile = outcome.kind === 'done' ? outcome.profile : undefined;
       const id = profile && profileIdOf(profile.arn);
       if (id !== undefined)
-        return { ...note, profiles: note.profiles.map((each) => (each.name === name ? { ...each, id } : each)) };
-      return isRefused ? { ...note, profiles: asBefore(note.profiles, before.profiles, name) } : note;
+        return { ...record, profiles: record.profiles.map((each) => (each.name === name ? { ...each, id } : each)) };
+      return isRefused ? { ...record, profiles: asBefore(record.profiles, before.profiles, name) } : record;
     }
     case 'createRole': {
       const id = outcome.kind === 'done' ? outcome.role?.id : undefined;
       if (id !== undefined)
         return {
-          ...note,
-          roles: note.roles.map((each) => (isSameRoleName(each.name, name) ? { ...each, id: each.id ?? id } : each)),
+          ...record,
+          roles: record.roles.map((each) => (isSameRoleName(each.name, name) ? { ...each, id: each.id ?? id } : each)),
         };
-      return isRefused ? { ...note, roles: asBefore(note.roles, before.roles, name) } : note;
+      return isRefused ? { ...record, roles: asBefore(record.roles, before.roles, name) } : record;
     }
     case 'deleteRole':
       return outcome.kind === 'done' || outcome.kind === 'gone'
-        ? { ...note, roles: withoutRole(note.roles, name) }
-        : note;
+        ? { ...record, roles: withoutRole(record.roles, name) }
+        : record;
     default:
-      return note;
+      return record;
   }
 }
 
@@ -111,25 +125,30 @@ function asBefore<A extends { readonly name: string }>(
   return [...entries.filter((each) => !isNamed(each)), ...before.filter(isNamed)];
 }
 
-const withoutRole = (roles: readonly NotedRole[], name: string): readonly NotedRole[] =>
+const withoutRole = (roles: readonly RecordedRole[], name: string): readonly RecordedRole[] =>
   roles.filter((each) => !isSameRoleName(each.name, name));
 
 /** `kept` are the roles that another object or profile needs, which are then no concern of this object. */
-export function noteAtEnd(
-  note: Note,
+export function recordAtEnd(
+  record: ProfileRecord,
   desired: Desired,
   observed: Observed,
   { end, kept }: { readonly end: ReconcileEnd; readonly kept: readonly { readonly name: string }[] },
-): Note {
-  const profiles = note.profiles.map((entry) => withActiveSince(entry, desired, observed, end));
-  const left = note.roles.filter(({ name }) => !kept.some((each) => isSameRoleName(each.name, name)));
+): ProfileRecord {
+  const profiles = record.profiles.map((entry) => withActiveSince(entry, desired, observed, end));
+  const left = record.roles.filter(({ name }) => !kept.some((each) => isSameRoleName(each.name, name)));
   const roles = end === 'inSync' ? withCheckedRole(left, desired, observed) : left;
-  const { entry, ...rest } = note;
+  const { entry, ...rest } = record;
   const isEntryOpen = entry !== undefined && end !== 'inSync';
   return withLast({ ...rest, profiles, roles, ...(isEntryOpen && { entry }) }, observed.profiles);
 }
 
-function withActiveSince(entry: NotedProfile, desired: Desired, observed: Observed, end: ReconcileEnd): NotedProfile {
+function withActiveSince(
+  entry: RecordedProfile,
+  desired: Desired,
+  observed: Observed,
+  end: ReconcileEnd,
+): RecordedProfile {
   const found = findProfile(observed.profiles, entry.name);
   const { activeSince: _former, ...rest } = entry;
   const isServing = found?.status === ACTIVE && isEntryOf([entry], found) && isAsWanted(desired, observed, found);
@@ -139,26 +158,30 @@ function withActiveSince(entry: NotedProfile, desired: Desired, observed: Observ
 }
 
 /** The access entry of the role was checked, or the role belongs to another owner, and its id tells if it is recreated. */
-function withCheckedRole(roles: readonly NotedRole[], desired: Desired, observed: Observed): readonly NotedRole[] {
+function withCheckedRole(
+  roles: readonly RecordedRole[],
+  desired: Desired,
+  observed: Observed,
+): readonly RecordedRole[] {
   const wanted = desired.wanted?.role;
   const found = wanted && findRole(observed.roles, wanted.name);
   if (found === undefined) return roles;
   const isOurs = wanted?.kind === 'managed' && isRoleTaggedOurs(desired, found);
-  const entry: NotedRole = { name: found.name, id: found.id, ...(isOurs ? { checked: true } : { managed: false }) };
+  const entry: RecordedRole = { name: found.name, id: found.id, ...(isOurs ? { checked: true } : { managed: false }) };
   const others = roles.filter(({ name, managed }) => managed !== false && !isSameRoleName(name, found.name));
   return [...others, entry];
 }
 
-/** Whether the object has, or is about to get, something in AWS; before, the note says that it has nothing. */
-export function hasAnythingInAws(note: Note, desired: Desired, observed: Observed): boolean {
+/** Whether the object has, or is about to get, something in AWS; before, the record says that it has nothing. */
+export function hasAnythingInAws(record: ProfileRecord, desired: Desired, observed: Observed): boolean {
   return (
-    note.in.kind !== 'none' ||
-    note.profiles.length > 0 ||
-    note.roles.length > 0 ||
+    record.in.kind !== 'none' ||
+    record.profiles.length > 0 ||
+    record.roles.length > 0 ||
     observed.profiles.some((found) => ownershipOf(desired, found).kind === 'ours')
   );
 }
 
 /** What may still be in AWS because of this object. */
-export const isAnythingLeft = ({ profiles, roles }: Note): boolean =>
+export const isAnythingLeft = ({ profiles, roles }: ProfileRecord): boolean =>
   profiles.length > 0 || roles.some(({ managed }) => managed !== false);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../api/names.ts';
-import type { Note, NotedProfile, NotedRole } from '../shared/note.ts';
+import type { ProfileRecord, RecordedProfile, RecordedRole } from '../shared/record.ts';
 import type { Mutation, MutationOutcome } from './model/change.ts';
 import type { Observed } from './model/observed-state.ts';
 import type { ReconcileEnd } from './model/result.ts';
@@ -9,11 +9,11 @@ import {
   hasAnythingInAws,
   isAnythingLeft,
   located,
-  noteAfter,
-  noteAhead,
-  noteAtEnd,
+  recordAfter,
+  recordAhead,
+  recordAtEnd,
   withoutDeletion,
-} from './record.ts';
+} from './record-changes.ts';
 import {
   ACCOUNT,
   EKS_CLUSTER,
@@ -45,13 +45,14 @@ import {
 const EARLIER = NOW - 10_000;
 const OTHER = { name: ProfileName.of('other'), id: PROFILE_ID, served: true } as const;
 const OTHER_ROLE = { name: RoleName.of('other'), id: 'AROAOTHER' };
-const note = (over: Partial<Note> = {}): Note => ({ in: HERE, profiles: [], roles: [], ...over });
-const profiles = (...entries: readonly NotedProfile[]): Note => note({ profiles: entries });
-const roles = (...entries: readonly NotedRole[]): Note => note({ roles: entries });
+const record = (over: Partial<ProfileRecord> = {}): ProfileRecord => ({ in: HERE, profiles: [], roles: [], ...over });
+const profiles = (...entries: readonly RecordedProfile[]): ProfileRecord => record({ profiles: entries });
+const roles = (...entries: readonly RecordedRole[]): ProfileRecord => record({ roles: entries });
 const desired = desiredOf();
 
-describe('The note before a change', () => {
-  const ahead = (before: Note, mutation: Mutation): Note => noteAhead(before, desired, undefined, mutation);
+describe('The record before a change', () => {
+  const ahead = (before: ProfileRecord, mutation: Mutation): ProfileRecord =>
+    recordAhead(before, desired, undefined, mutation);
   const request = { name: PROFILE, requestedAt: NOW };
   const roleRequest = { name: ROLE, requestedAt: NOW };
 
@@ -78,27 +79,29 @@ describe('The note before a change', () => {
       ['roleRecreated', ROLE_ARN],
       ['roleDeletion', undefined],
     ] as const)
-      expect(ahead(note(), { ...DELETE_ACCESS_ENTRY, because }).entry, because).to.equal(entry);
+      expect(ahead(record(), { ...DELETE_ACCESS_ENTRY, because }).entry, because).to.equal(entry);
   });
 
   it('has the place and the identity, whatever changes', () => {
     const identity = { kind: 'AWSClusterRoleIdentity', name: 'web' };
     const former = { kind: 'AWSClusterRoleIdentity', name: 'former' };
-    for (const before of [note({ in: { kind: 'none' } }), note({ in: { kind: 'unknown' }, identity: former })])
+    for (const before of [record({ in: { kind: 'none' } }), record({ in: { kind: 'unknown' }, identity: former })])
       for (const mutation of [CREATE_PROFILE, CREATE_ROLE, DELETE_PROFILE, ATTACH_POLICY, DELETE_ACCESS_ENTRY])
-        expect(noteAhead(before, desired, identity, mutation)).to.deep.include({ in: HERE, identity });
-    expect(located(note({ identity: former }), desired, undefined), 'now its own credentials').to.deep.equal(note());
+        expect(recordAhead(before, desired, identity, mutation)).to.deep.include({ in: HERE, identity });
+    expect(located(record({ identity: former }), desired, undefined), 'now its own credentials').to.deep.equal(
+      record(),
+    );
     expect(HERE).to.deep.equal({ kind: 'known', account: ACCOUNT, region: 'eu-west-1', eksCluster: EKS_CLUSTER });
   });
 
   it('stays as it is before any other change', () => {
-    const before = note({ profiles: [OTHER], roles: [OTHER_ROLE], last: NOW, deleting: true });
+    const before = record({ profiles: [OTHER], roles: [OTHER_ROLE], last: NOW, deleting: true });
     for (const mutation of [DELETE_PROFILE, DELETE_ROLE, ATTACH_POLICY, CREATE_ACCESS_ENTRY])
       expect(ahead(before, mutation), mutation.kind).to.deep.equal(before);
   });
 });
 
-describe('The note after a change', () => {
+describe('The record after a change', () => {
   const failed = (statusCode: number, code = 'Any'): MutationOutcome => ({
     kind: 'failed',
     failure: aFailure({ code, statusCode }),
@@ -113,10 +116,10 @@ describe('The note after a change', () => {
   ];
   /** AWS may have made the change. */
   const OPEN: readonly MutationOutcome[] = [failed(500), failed(400, 'Undecodable'), { kind: 'clusterGone' }];
-  const afterProfile = (before: Note, outcome: MutationOutcome): Note =>
-    noteAfter(noteAhead(before, desired, undefined, CREATE_PROFILE), before, CREATE_PROFILE, outcome);
-  const afterRole = (before: Note, outcome: MutationOutcome): Note =>
-    noteAfter(noteAhead(before, desired, undefined, CREATE_ROLE), before, CREATE_ROLE, outcome);
+  const afterProfile = (before: ProfileRecord, outcome: MutationOutcome): ProfileRecord =>
+    recordAfter(recordAhead(before, desired, undefined, CREATE_PROFILE), before, CREATE_PROFILE, outcome);
+  const afterRole = (before: ProfileRecord, outcome: MutationOutcome): ProfileRecord =>
+    recordAfter(recordAhead(before, desired, undefined, CREATE_ROLE), before, CREATE_ROLE, outcome);
 
   it('has the id of a created profile and role, which a read has not shown yet', () => {
     expect(afterProfile(profiles(OTHER), { kind: 'done', profile: aProfile() })).to.deep.equal(
@@ -153,37 +156,37 @@ describe('The note after a change', () => {
   });
 
   it('does not name a role that was deleted, and still names a profile until AWS has shown it gone', () => {
-    const before = note({ profiles: [OTHER], roles: [{ name: ROLE, id: 'AROAEXAMPLE' }, OTHER_ROLE] });
+    const before = record({ profiles: [OTHER], roles: [{ name: ROLE, id: 'AROAEXAMPLE' }, OTHER_ROLE] });
     for (const [outcome, left] of [
       [{ kind: 'done' }, [OTHER_ROLE]],
       [{ kind: 'gone' }, [OTHER_ROLE]],
       [failed(400), before.roles],
       [failed(500), before.roles],
     ] as const)
-      expect(noteAfter(before, before, DELETE_ROLE, outcome).roles).to.deep.equal(left);
+      expect(recordAfter(before, before, DELETE_ROLE, outcome).roles).to.deep.equal(left);
     const deletion = { ...DELETE_PROFILE, name: OTHER.name };
     for (const kind of ['done', 'gone'] as const)
-      expect(noteAfter(before, before, deletion, { kind })).to.deep.equal(before);
+      expect(recordAfter(before, before, deletion, { kind })).to.deep.equal(before);
   });
 });
 
-describe('The note at the end of a pass', () => {
+describe('The record at the end of a pass', () => {
   const WAITS = newReason('Creating', { name: PROFILE });
   const ENTRY = { name: PROFILE, id: PROFILE_ID } as const;
 
   function atEnd(
-    before: Partial<Note>,
+    before: Partial<ProfileRecord>,
     seen: Observed = asWanted(),
     {
       end = 'inSync',
       kept = [],
       spec = {},
     }: { end?: ReconcileEnd; kept?: readonly { name: string }[]; spec?: object } = {},
-  ): Note {
-    const wanted = desiredOf(anObject({ note: { in: HERE, ...before }, spec }), {}, seen);
-    return noteAtEnd(note(before), wanted, seen, { end, kept });
+  ): ProfileRecord {
+    const wanted = desiredOf(anObject({ record: { in: HERE, ...before }, spec }), {}, seen);
+    return recordAtEnd(record(before), wanted, seen, { end, kept });
   }
-  const profilesAtEnd = (before: NotedProfile, ...rest: [seen?: Observed, over?: Parameters<typeof atEnd>[2]]) =>
+  const profilesAtEnd = (before: RecordedProfile, ...rest: [seen?: Observed, over?: Parameters<typeof atEnd>[2]]) =>
     atEnd({ profiles: [before] }, ...rest).profiles;
   const world = (profile: Parameters<typeof aProfile>[0]): Observed =>
     observed({ profile: aProfile(profile), role: aRole() });
@@ -256,16 +259,16 @@ describe('The note at the end of a pass', () => {
   });
 });
 
-it('The note of a living object tells of no deletion any more', () => {
-  const before = note({ profiles: [OTHER], last: NOW });
+it('The record of a living object tells of no deletion any more', () => {
+  const before = record({ profiles: [OTHER], last: NOW });
   expect(withoutDeletion({ ...before, deleting: true })).to.deep.equal(before);
 });
 
 describe('An object', () => {
-  const nothing = note({ in: { kind: 'none' } });
+  const nothing = record({ in: { kind: 'none' } });
 
   for (const [situation, of, seen, expected] of [
-    ['nothing is noted and AWS has nothing', nothing, observed(), false],
+    ['nothing is recorded and AWS has nothing', nothing, observed(), false],
     [
       'AWS has only a profile of another owner',
       nothing,
@@ -273,10 +276,10 @@ describe('An object', () => {
       false,
     ],
     ['AWS has a profile of the object', nothing, asWanted(), true],
-    ['the note names a place', note(), observed(), true],
-    ['another client has removed the note', note({ in: { kind: 'unknown' } }), observed(), true],
-    ['the note names a profile', { ...nothing, profiles: [OTHER] }, observed(), true],
-    ['the note names a role', { ...nothing, roles: [OTHER_ROLE] }, observed(), true],
+    ['the record names a place', record(), observed(), true],
+    ['another client has removed the record', record({ in: { kind: 'unknown' } }), observed(), true],
+    ['the record names a profile', { ...nothing, profiles: [OTHER] }, observed(), true],
+    ['the record names a role', { ...nothing, roles: [OTHER_ROLE] }, observed(), true],
   ] as const)
     it(`${expected ? 'may have' : 'has nothing'} in AWS if ${situation}`, () =>
       expect(hasAnythingInAws(of, desired, seen)).to.equal(expected));
@@ -285,8 +288,8 @@ describe('An object', () => {
     ['a profile', profiles(OTHER), true],
     ['a role', roles(OTHER_ROLE), true],
     ['a role of another owner', roles({ ...OTHER_ROLE, managed: false }), false],
-    ['nothing', note({ last: NOW, deleting: true }), false],
+    ['nothing', record({ last: NOW, deleting: true }), false],
   ] as const)
-    it(`${expected ? 'keeps' : 'loses'} its finalizer while the note names ${situation}`, () =>
+    it(`${expected ? 'keeps' : 'loses'} its finalizer while the record names ${situation}`, () =>
       expect(isAnythingLeft(of)).to.equal(expected));
 });

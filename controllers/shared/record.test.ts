@@ -3,33 +3,33 @@ import fc from 'fast-check';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import { type AWSFargateProfileStatus, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import {
-  FIRST_NOTE,
-  MAX_NOTE,
-  type Note,
-  type ReadNote,
-  formatNote,
+  FIRST_RECORD,
+  MAX_RECORD,
+  type ProfileRecord,
+  type ReadRecord,
+  formatRecord,
   isNeverBegun,
   isTooLong,
-  noteOf,
+  recordOf,
   profileIdOf,
-  readNote,
+  readRecord,
   servedIn,
-} from './note.ts';
+} from './record.ts';
 
 const WEB = { namespace: 'team-a', name: 'web', uid: 'uid', resourceVersion: '1' };
 
-/** Reads the note of an object with only this annotation. Each call uses a new object. */
-const read = (text: string | undefined, metadata: object = {}): ReadNote =>
-  readNote({
+/** Reads the record of an object with only this annotation. Each call uses a new object. */
+const read = (text: string | undefined, metadata: object = {}): ReadRecord =>
+  readRecord({
     metadata: { ...WEB, ...metadata, ...(text !== undefined && { annotations: { [RECORD_ANNOTATION]: text } }) },
   });
-const readFields = (fields: object): ReadNote => read(JSON.stringify({ v: 1, for: 'team-a/web', ...fields }));
-const noted = (fields: object): Note | undefined => {
+const readFields = (fields: object): ReadRecord => read(JSON.stringify({ v: 1, for: 'team-a/web', ...fields }));
+const recorded = (fields: object): ProfileRecord | undefined => {
   const answer = readFields(fields);
-  return answer.kind === 'noted' ? answer.note : undefined;
+  return answer.kind === 'recorded' ? answer.record : undefined;
 };
 
-const FULL: Note = {
+const FULL: ProfileRecord = {
   in: {
     kind: 'known',
     account: AccountId.of('111122223333'),
@@ -51,9 +51,9 @@ const FULL: Note = {
   deleting: true,
 };
 
-describe('A note', () => {
+describe('A record', () => {
   it('has these words, which older and newer versions of the controller read', () => {
-    expect(JSON.parse(formatNote(FULL, { metadata: WEB }))).to.deep.equal({
+    expect(JSON.parse(formatRecord(FULL, { metadata: WEB }))).to.deep.equal({
       v: 1,
       for: 'team-a/web',
       in: '111122223333/eu-west-1/team-a_prod',
@@ -80,22 +80,25 @@ describe('A note', () => {
   });
 
   it('is read as it was written', () => {
-    expect(read(formatNote(FULL, { metadata: WEB }))).to.deep.equal({ kind: 'noted', note: FULL });
-    expect(read(formatNote(FIRST_NOTE, { metadata: WEB }))).to.deep.equal({ kind: 'noted', note: FIRST_NOTE });
+    expect(read(formatRecord(FULL, { metadata: WEB }))).to.deep.equal({ kind: 'recorded', record: FULL });
+    expect(read(formatRecord(FIRST_RECORD, { metadata: WEB }))).to.deep.equal({
+      kind: 'recorded',
+      record: FIRST_RECORD,
+    });
   });
 
   it('keeps the keys of newer versions', () => {
     const others = { pods: [{ name: 'x' }], constructor: 1 };
-    const note = noted({ ...others, deleting: true });
-    expect(note?.others).to.deep.equal(others);
-    const written = JSON.parse(formatNote({ ...FIRST_NOTE, others }, { metadata: WEB })) as object;
+    const record = recorded({ ...others, deleting: true });
+    expect(record?.others).to.deep.equal(others);
+    const written = JSON.parse(formatRecord({ ...FIRST_RECORD, others }, { metadata: WEB })) as object;
     expect(written).to.deep.include(others);
   });
 
   for (const [situation, text] of [
     ['the annotation is missing', undefined],
-    ['the object has another name', formatNote(FULL, { metadata: { ...WEB, name: 'api' } })],
-    ['the object is in another namespace', formatNote(FULL, { metadata: { ...WEB, namespace: 'team-b' } })],
+    ['the object has another name', formatRecord(FULL, { metadata: { ...WEB, name: 'api' } })],
+    ['the object is in another namespace', formatRecord(FULL, { metadata: { ...WEB, namespace: 'team-b' } })],
     ['it names no object', JSON.stringify({ v: 1 })],
   ] as const)
     it(`is none if ${situation}`, () => expect(read(text)).to.deep.equal({ kind: 'absent' }));
@@ -109,7 +112,7 @@ describe('A note', () => {
       ['is not a JSON object', read('[]')],
       ['has another version than 1', readFields({ v: 2 })],
       ['has another version than 1', readFields({ v: '1' })],
-      ['is longer than 32768 characters', readFields({ x: 'x'.repeat(MAX_NOTE) })],
+      ['is longer than 32768 characters', readFields({ x: 'x'.repeat(MAX_RECORD) })],
       ['is nested too deeply', read(`{"v":1,"for":"team-a/web","x":${'['.repeat(15_000)}${']'.repeat(15_000)}}`)],
       ['has no <account>/<region>/<EKS cluster>', readFields({ in: 'here' })],
       ['has no <account>/<region>/<EKS cluster>', readFields({ in: '111122223333/eu-west-1/prod/x' })],
@@ -161,7 +164,8 @@ describe('A note', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json(), ofFields), (text) => {
         const answer = read(text);
-        if (answer.kind === 'noted') expect(read(formatNote(answer.note, { metadata: WEB }))).to.deep.equal(answer);
+        if (answer.kind === 'recorded')
+          expect(read(formatRecord(answer.record, { metadata: WEB }))).to.deep.equal(answer);
         else expect(answer.kind).to.be.oneOf(['absent', 'unreadable']);
       }),
     );
@@ -181,9 +185,9 @@ describe('A note', () => {
       { name: aRoleName, id: anId, requestedAt: aTime, checked: yes, managed: no },
       { requiredKeys: ['name'] },
     );
-    const aNote = fc.record(
+    const aRecord = fc.record(
       {
-        in: fc.constantFrom<Note['in']>(FULL.in, { kind: 'none' }, { kind: 'unknown' }),
+        in: fc.constantFrom<ProfileRecord['in']>(FULL.in, { kind: 'none' }, { kind: 'unknown' }),
         profiles: fc.array(aProfile, { maxLength: 3 }),
         roles: fc.array(aRole, { maxLength: 3 }),
         last: aTime,
@@ -194,27 +198,27 @@ describe('A note', () => {
       { requiredKeys: ['in', 'profiles', 'roles'] },
     );
     fc.assert(
-      fc.property(aNote, (note) => {
-        expect(read(formatNote(note, { metadata: WEB }))).to.deep.equal({ kind: 'noted', note });
+      fc.property(aRecord, (record) => {
+        expect(read(formatRecord(record, { metadata: WEB }))).to.deep.equal({ kind: 'recorded', record });
       }),
     );
   });
 
   it('is too long to be written exactly when it could not be read again', () => {
-    const withText = (length: number): Note => ({ ...FIRST_NOTE, others: { x: 'x'.repeat(length) } });
-    const rest = formatNote(withText(0), { metadata: WEB }).length;
+    const withText = (length: number): ProfileRecord => ({ ...FIRST_RECORD, others: { x: 'x'.repeat(length) } });
+    const rest = formatRecord(withText(0), { metadata: WEB }).length;
     for (const [length, tooLong] of [
-      [MAX_NOTE - rest, false],
-      [MAX_NOTE - rest + 1, true],
+      [MAX_RECORD - rest, false],
+      [MAX_RECORD - rest + 1, true],
     ] as const) {
-      const note = withText(length);
-      expect(isTooLong(note, { metadata: WEB })).to.equal(tooLong);
-      expect(read(formatNote(note, { metadata: WEB })).kind).to.equal(tooLong ? 'unreadable' : 'noted');
+      const record = withText(length);
+      expect(isTooLong(record, { metadata: WEB })).to.equal(tooLong);
+      expect(read(formatRecord(record, { metadata: WEB })).kind).to.equal(tooLong ? 'unreadable' : 'recorded');
     }
   });
 });
 
-describe('noteOf', () => {
+describe('recordOf', () => {
   const arn = 'arn:aws:eks:eu-west-1:111122223333:fargateprofile/prod/web/0ec0ffee';
   const STATUS: AWSFargateProfileStatus = {
     account: AccountId.of('111122223333'),
@@ -226,13 +230,13 @@ describe('noteOf', () => {
     predecessors: [{ name: ProfileName.of('web') }, { name: ProfileName.of('9999-web') }],
     role: { name: RoleName.of('web_fargate'), id: 'AROAWEB', managed: true },
   };
-  const of = (status: AWSFargateProfileStatus, annotation?: string): Note =>
-    noteOf({
+  const of = (status: AWSFargateProfileStatus, annotation?: string): ProfileRecord =>
+    recordOf({
       metadata: { ...WEB, ...(annotation !== undefined && { annotations: { [RECORD_ANNOTATION]: annotation } }) },
       status,
     });
 
-  it('takes what status tells if there is no note, and each profile for one that served', () => {
+  it('takes what status tells if there is no record, and each profile for one that served', () => {
     expect(of(STATUS)).to.deep.equal({
       in: { kind: 'known', account: '111122223333', region: 'eu-west-1', eksCluster: 'prod' },
       identity: { kind: 'AWSClusterRoleIdentity', name: 'web' },
@@ -247,8 +251,8 @@ describe('noteOf', () => {
     ]);
   });
 
-  it('takes nothing of status if there is a note', () => {
-    expect(of(STATUS, formatNote(FIRST_NOTE, { metadata: WEB }))).to.deep.equal(FIRST_NOTE);
+  it('takes nothing of status if there is a record', () => {
+    expect(of(STATUS, formatRecord(FIRST_RECORD, { metadata: WEB }))).to.deep.equal(FIRST_RECORD);
   });
 
   it('knows no place if status lacks a part of it, and takes no name that AWS would reject', () => {
@@ -261,7 +265,7 @@ describe('noteOf', () => {
     expect(of({ ...STATUS, ...rejected, predecessors: [] })).to.deep.include({ profiles: [], roles: [] });
   });
 
-  it('says that nothing was created only if the note does', () => {
+  it('says that nothing was created only if the record does', () => {
     const isBegun = (annotations: object): boolean =>
       !isNeverBegun({
         apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
@@ -269,10 +273,10 @@ describe('noteOf', () => {
         metadata: { ...WEB, annotations: { ...annotations } },
         spec: {},
       });
-    expect(isBegun({ [RECORD_ANNOTATION]: formatNote(FIRST_NOTE, { metadata: WEB }) })).to.equal(false);
+    expect(isBegun({ [RECORD_ANNOTATION]: formatRecord(FIRST_RECORD, { metadata: WEB }) })).to.equal(false);
     expect(isBegun({}), 'lost').to.equal(true);
     expect(isBegun({ [RECORD_ANNOTATION]: '{' }), 'unreadable').to.equal(true);
-    expect(isBegun({ [RECORD_ANNOTATION]: formatNote(FULL, { metadata: WEB }) }), 'elsewhere').to.equal(true);
+    expect(isBegun({ [RECORD_ANNOTATION]: formatRecord(FULL, { metadata: WEB }) }), 'elsewhere').to.equal(true);
   });
 });
 
@@ -289,8 +293,8 @@ describe('servedIn', () => {
       { name, served: true },
       { name, id: 'c' },
     ] as const;
-    expect(servedIn({ ...FIRST_NOTE, profiles }, among)).to.deep.equal(arnWith('b'));
-    expect(servedIn(FIRST_NOTE, among)).to.equal(undefined);
+    expect(servedIn({ ...FIRST_RECORD, profiles }, among)).to.deep.equal(arnWith('b'));
+    expect(servedIn(FIRST_RECORD, among)).to.equal(undefined);
   });
 
   it('reads the id at the end of an ARN', () => {

@@ -3,8 +3,8 @@ import { isRecord, type UnknownRecord } from 'controller-runtime/json';
 import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { ACCOUNT, EKS_CLUSTER, NAMESPACE } from './cluster.ts';
 
-/** The annotation of an object with the manager's note, as a test or a client other than the manager writes it. */
-export const noteAnnotation = (
+/** The annotation of an object with the manager's record, as a test or a client other than the manager writes it. */
+export const recordAnnotation = (
   { namespace = NAMESPACE, name }: { readonly namespace?: string; readonly name: string },
   { eksCluster = EKS_CLUSTER, ...fields }: UnknownRecord & { readonly eksCluster?: string } = {},
 ): Readonly<Record<string, string>> => ({
@@ -18,21 +18,21 @@ export const noteAnnotation = (
   }),
 });
 
-/** The manager's note of an object; empty without the annotation. */
-export function noteIn(object: Pick<KubeObject, 'metadata'> | undefined): UnknownRecord {
-  const note: unknown = JSON.parse(object?.metadata.annotations?.[RECORD_ANNOTATION] ?? '{}');
-  return isRecord(note) ? note : {};
+/** The manager's record of an object; empty without the annotation. */
+export function recordIn(object: Pick<KubeObject, 'metadata'> | undefined): UnknownRecord {
+  const record: unknown = JSON.parse(object?.metadata.annotations?.[RECORD_ANNOTATION] ?? '{}');
+  return isRecord(record) ? record : {};
 }
 
-/** Returns the note's entries about Fargate profiles or roles. */
-export function notedIn(
+/** Returns the record's entries about Fargate profiles or roles. */
+export function recordedIn(
   object: Pick<KubeObject, 'metadata'> | undefined,
   kind: 'profiles' | 'roles',
 ): readonly UnknownRecord[] {
-  const entries = noteIn(object)[kind];
+  const entries = recordIn(object)[kind];
   return Array.isArray(entries) ? entries.filter(isRecord) : [];
 }
 
-/** The note has a request to create a Fargate profile that AWS has not answered yet. */
+/** The record has a request to create a Fargate profile that AWS has not answered yet. */
 export const isCreateRequested = (object: Pick<KubeObject, 'metadata'> | undefined): boolean =>
-  notedIn(object, 'profiles').some(({ requestedAt }) => requestedAt !== undefined);
+  recordedIn(object, 'profiles').some(({ requestedAt }) => requestedAt !== undefined);

@@ -1,26 +1,36 @@
 import { expect } from 'chai';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import type { FargateProfile } from '../../pkg/cloud/index.ts';
-import { EMPTY_NOTE, FIRST_NOTE, type Note, type NotedProfile, type NotedRole } from '../shared/note.ts';
+import {
+  EMPTY_RECORD,
+  FIRST_RECORD,
+  type ProfileRecord,
+  type RecordedProfile,
+  type RecordedRole,
+} from '../shared/record.ts';
 import {
   type Seen,
   type SettleOptions,
-  mergeNotes,
+  mergeRecords,
   settle,
   withLast,
   withRefusedRequests,
   withUnanswered,
-} from './note.ts';
+} from './settle-record.ts';
 import { HERE, NOW, PROFILE, PROFILE_ID, ROLE, ROLE_ARN, aProfile, aRole } from './testing/builders.ts';
 
 const MINUTE = 60_000;
 const OTHER = ProfileName.of('other');
 const ARN_OF_ANOTHER = aProfile().arn.replace(PROFILE_ID, 'another');
 
-const note = (over: Partial<Note> = {}): Note => ({ in: HERE, profiles: [], roles: [], ...over });
-const profileEntry = (over: Partial<NotedProfile> = {}): NotedProfile => ({ name: PROFILE, id: PROFILE_ID, ...over });
+const record = (over: Partial<ProfileRecord> = {}): ProfileRecord => ({ in: HERE, profiles: [], roles: [], ...over });
+const profileEntry = (over: Partial<RecordedProfile> = {}): RecordedProfile => ({
+  name: PROFILE,
+  id: PROFILE_ID,
+  ...over,
+});
 const { id: _none, ...REQUEST } = profileEntry({ requestedAt: NOW });
-const roleEntry = (over: Partial<NotedRole> = {}): NotedRole => ({ name: ROLE, id: 'AROAEXAMPLE', ...over });
+const roleEntry = (over: Partial<RecordedRole> = {}): RecordedRole => ({ name: ROLE, id: 'AROAEXAMPLE', ...over });
 const { id: _noId, ...ROLE_REQUEST } = roleEntry({ requestedAt: NOW });
 
 /** What a survey shows; of these profiles and roles all but those of others are ours. */
@@ -41,19 +51,23 @@ const iam = (found: Seen['roles'][number]['found'], isOurs = true, isUserProvide
 const TAKEN = aProfile();
 
 /** `age` is how long this process has known each create request without an answer. */
-function settled(before: Note, seen: Seen, { age = 0, ...options }: { age?: number } & Partial<SettleOptions> = {}) {
+function settled(
+  before: ProfileRecord,
+  seen: Seen,
+  { age = 0, ...options }: { age?: number } & Partial<SettleOptions> = {},
+) {
   const unanswered = withUnanswered({}, before, 0);
   return settle(before, seen, { unanswered, now: age, takeOver: [], isWanted: () => false, ...options });
 }
 
-describe('The note, after a pass has read AWS,', () => {
+describe('The record, after a pass has read AWS,', () => {
   describe('of a profile', () => {
     const rows: readonly (readonly [
       situation: string,
-      entry: NotedProfile,
+      entry: RecordedProfile,
       seen: Seen,
       age: number,
-      after: NotedProfile | undefined,
+      after: RecordedProfile | undefined,
     ])[] = [
       ['keeps the one that is there', profileEntry(), ours(aProfile()), 0, profileEntry()],
       [
@@ -119,34 +133,34 @@ describe('The note, after a pass has read AWS,', () => {
     ];
     for (const [situation, entry, seen, age, after] of rows)
       it(situation, () => {
-        const { note: left } = settled(note({ profiles: [entry] }), seen, { age });
+        const { record: left } = settled(record({ profiles: [entry] }), seen, { age });
         expect(left.profiles).to.deep.equal(after === undefined ? [] : [after]);
       });
 
-    // The note has no create for them, so they were found and not made.
+    // The record has no create for them, so they were found and not made.
     for (const [situation, entries, found] of [
-      ['that no note has', [], aProfile()],
+      ['that no record has', [], aProfile()],
       ['that was made again under the name', [profileEntry()], aProfile({ arn: ARN_OF_ANOTHER })],
-      ['whose name a note has that knows neither its id nor a request', [{ name: PROFILE }], aProfile()],
+      ['whose name a record has that knows neither its id nor a request', [{ name: PROFILE }], aProfile()],
       ['that is older than the request for its name', [REQUEST], aProfile({ createdAt: NOW - 1_001 })],
       ['that is too young for the request for its name', [REQUEST], aProfile({ createdAt: NOW + 2 * MINUTE })],
       ['of which AWS tells no time of creation, with a request for its name', [REQUEST], aProfile()],
     ] as const)
       it(`enters one ${situation} as one that served`, () => {
         const id = found.arn.split('/').at(-1) ?? '';
-        expect(settled(note({ profiles: entries }), ours(found)).note.profiles).to.deep.equal([
+        expect(settled(record({ profiles: entries }), ours(found)).record.profiles).to.deep.equal([
           { name: PROFILE, id, served: true },
         ]);
       });
 
     it('enters no profile of another owner', () => {
-      expect(settled(note(), theirs(aProfile())).note.profiles).to.deep.equal([]);
+      expect(settled(record(), theirs(aProfile())).record.profiles).to.deep.equal([]);
     });
   });
 
   describe('if another record has made a profile,', () => {
     const last = NOW;
-    const served = note({ last, profiles: [profileEntry({ served: true })] });
+    const served = record({ last, profiles: [profileEntry({ served: true })] });
     const stranger = (over: Partial<FargateProfile> = {}): FargateProfile =>
       aProfile({ name: OTHER, arn: ARN_OF_ANOTHER, createdAt: last, ...over });
     const ENTERED = { name: OTHER, id: 'another', served: true };
@@ -154,37 +168,37 @@ describe('The note, after a pass has read AWS,', () => {
     for (const [situation, before, found, options] of [
       ['is younger than what served', served, stranger({ createdAt: last + 1 }), {}],
       ['is as old as what served', served, stranger(), {}],
-      ['is younger than what served and is gone', note({ last }), stranger(), {}],
+      ['is younger than what served and is gone', record({ last }), stranger(), {}],
       ['is younger, and another one is to be taken over', served, stranger(), { takeOver: ['yet-another'] }],
       ['has failed', served, stranger({ status: 'CREATE_FAILED' }), {}],
     ] as const)
       it(`holds back one that ${situation}`, () => {
-        const { note: after, elsewhere } = settled(before, ours(aProfile(), found), options);
+        const { record: after, elsewhere } = settled(before, ours(aProfile(), found), options);
         expect(elsewhere).to.include(found);
         expect(after.profiles).to.not.deep.include(ENTERED);
       });
 
     for (const [situation, before, found, options] of [
       ['is older than what served', served, stranger({ createdAt: last - 1 }), {}],
-      ['is younger, while nothing has served', note(), stranger(), {}],
+      ['is younger, while nothing has served', record(), stranger(), {}],
       ['is to be taken over', served, stranger(), { takeOver: ['yet-another', 'another'] }],
       ['is what the spec asks for', served, stranger(), { isWanted: ({ name }: FargateProfile) => name === OTHER }],
     ] as const)
       it(`enters one that ${situation}`, () => {
-        const { note: after, elsewhere } = settled(before, ours(aProfile(), found), options);
+        const { record: after, elsewhere } = settled(before, ours(aProfile(), found), options);
         expect(elsewhere).to.deep.equal([]);
         expect(after.profiles).to.deep.include(ENTERED);
       });
 
-    it('holds back one that has taken the name of a noted one', () => {
+    it('holds back one that has taken the name of a recorded one', () => {
       const found = aProfile({ arn: ARN_OF_ANOTHER, createdAt: last });
-      const { note: after, elsewhere } = settled(served, ours(found));
+      const { record: after, elsewhere } = settled(served, ours(found));
       expect([after.profiles, elsewhere]).to.deep.equal([[], [found]]);
     });
 
-    it('holds back none that this note has requested', () => {
-      const requested = note({ last, profiles: [REQUEST] });
-      const { note: after, elsewhere } = settled(requested, ours(aProfile({ createdAt: NOW + 1 })));
+    it('holds back none that this record has requested', () => {
+      const requested = record({ last, profiles: [REQUEST] });
+      const { record: after, elsewhere } = settled(requested, ours(aProfile({ createdAt: NOW + 1 })));
       expect([after.profiles, elsewhere]).to.deep.equal([[profileEntry()], []]);
     });
   });
@@ -193,10 +207,10 @@ describe('The note, after a pass has read AWS,', () => {
     const used = roleEntry({ managed: false });
     const rows: readonly (readonly [
       situation: string,
-      entry: NotedRole | undefined,
+      entry: RecordedRole | undefined,
       seen: Seen,
       age: number,
-      after: NotedRole | undefined,
+      after: RecordedRole | undefined,
     ])[] = [
       ['keeps the one that is there', roleEntry({ checked: true }), iam(aRole()), 0, roleEntry({ checked: true })],
       ['keeps one whose tags were removed', roleEntry(), iam(aRole(), false), 0, roleEntry()],
@@ -239,48 +253,50 @@ describe('The note, after a pass has read AWS,', () => {
     ];
     for (const [situation, entry, seen, age, after] of rows)
       it(situation, () => {
-        const before = note({ roles: entry === undefined ? [] : [entry] });
-        expect(settled(before, seen, { age }).note.roles).to.deep.equal(after === undefined ? [] : [after]);
+        const before = record({ roles: entry === undefined ? [] : [entry] });
+        expect(settled(before, seen, { age }).record.roles).to.deep.equal(after === undefined ? [] : [after]);
       });
   });
 
   it('keeps all else', () => {
-    const before = note({
+    const before = record({
       last: 7,
       entry: ROLE_ARN,
       deleting: true,
       identity: { kind: 'Kind', name: 'name' },
       others: { x: 1 },
     });
-    expect(settled(before, survey()).note).to.deep.equal(before);
+    expect(settled(before, survey()).record).to.deep.equal(before);
   });
 });
 
 describe('A create request without an answer', () => {
-  const open = note({ profiles: [REQUEST], roles: [ROLE_REQUEST] });
+  const open = record({ profiles: [REQUEST], roles: [ROLE_REQUEST] });
 
   it('is as old as the time for which this process has known it', () => {
     const first = withUnanswered({}, open, 100);
     expect(withUnanswered(first, open, 200)).to.deep.equal(first);
-    const again = withUnanswered(first, note({ profiles: [{ ...REQUEST, requestedAt: NOW + 1 }] }), 300);
+    const again = withUnanswered(first, record({ profiles: [{ ...REQUEST, requestedAt: NOW + 1 }] }), 300);
     expect(Object.values(again)).to.deep.equal([{ since: 300 }]);
   });
 
   it('is forgotten once it is answered', () => {
-    expect(withUnanswered(withUnanswered({}, open, 100), note({ profiles: [profileEntry()] }), 200)).to.deep.equal({});
+    expect(withUnanswered(withUnanswered({}, open, 100), record({ profiles: [profileEntry()] }), 200)).to.deep.equal(
+      {},
+    );
   });
 
   it('of a profile is not the one of a role with the same name', () => {
     const name = 'same';
-    const both = note({
+    const both = record({
       profiles: [{ name: ProfileName.of(name), requestedAt: NOW }],
       roles: [{ name: RoleName.of(name), requestedAt: NOW }],
     });
     expect(Object.keys(withUnanswered({}, both, 0))).to.have.length(2);
   });
 
-  it('that this process does not know yet is new, however old the note is', () => {
-    const { note: after } = settle(open, iam(undefined), {
+  it('that this process does not know yet is new, however old the record is', () => {
+    const { record: after } = settle(open, iam(undefined), {
       unanswered: {},
       now: 10 * MINUTE,
       takeOver: [],
@@ -292,58 +308,61 @@ describe('A create request without an answer', () => {
 
 describe('A create request that AWS has refused', () => {
   it('is closed by the next survey, although the annotation still has it', () => {
-    const ahead = note({ profiles: [REQUEST, { name: OTHER, requestedAt: NOW }] });
-    const refused = note({ profiles: [{ name: OTHER, requestedAt: NOW }] });
+    const ahead = record({ profiles: [REQUEST, { name: OTHER, requestedAt: NOW }] });
+    const refused = record({ profiles: [{ name: OTHER, requestedAt: NOW }] });
     const unanswered = withRefusedRequests(withUnanswered({}, ahead, 0), ahead, refused);
-    expect(settled(ahead, survey(), { unanswered }).note.profiles).to.deep.equal(refused.profiles);
+    expect(settled(ahead, survey(), { unanswered }).record.profiles).to.deep.equal(refused.profiles);
   });
 });
 
-describe('An object without a note', () => {
-  const lost = { ...EMPTY_NOTE };
+describe('An object without a record', () => {
+  const lost = { ...EMPTY_RECORD };
 
-  it('may have lost an unanswered request for a minute, also once the first pass has noted a place', () => {
-    const unanswered = withUnanswered(withUnanswered({}, lost, 0), note(), 0);
-    for (const before of [lost, note()]) {
+  it('may have lost an unanswered request for a minute, also once the first pass has recorded a place', () => {
+    const unanswered = withUnanswered(withUnanswered({}, lost, 0), record(), 0);
+    for (const before of [lost, record()]) {
       expect(settled(before, survey(), { unanswered, age: MINUTE - 1 }).isLost).to.equal(true);
       expect(settled(before, survey(), { unanswered, age: MINUTE }).isLost).to.equal(false);
     }
   });
 
-  it('has lost none if its note names a place, or that nothing was created', () => {
-    for (const before of [note(), FIRST_NOTE]) expect(settled(before, survey()).isLost).to.equal(false);
+  it('has lost none if its record names a place, or that nothing was created', () => {
+    for (const before of [record(), FIRST_RECORD]) expect(settled(before, survey()).isLost).to.equal(false);
   });
 });
 
-describe('mergeNotes', () => {
-  const read = (of: Note) => ({ kind: 'noted', note: of }) as const;
+describe('mergeRecords', () => {
+  const read = (of: ProfileRecord) => ({ kind: 'recorded', record: of }) as const;
   const ABSENT = { kind: 'absent' } as const;
-  const mine = note({ profiles: [profileEntry({ served: true })], roles: [roleEntry({ checked: true })], last: 20 });
+  const mine = record({ profiles: [profileEntry({ served: true })], roles: [roleEntry({ checked: true })], last: 20 });
 
-  it('is the annotation, or else what status tells, for a process that has noted nothing', () => {
-    expect(mergeNotes(read(mine), EMPTY_NOTE, undefined)).to.equal(mine);
-    expect(mergeNotes(ABSENT, mine, undefined)).to.equal(mine);
+  it('is the annotation, or else what status tells, for a process that has recorded nothing', () => {
+    expect(mergeRecords(read(mine), EMPTY_RECORD, undefined)).to.equal(mine);
+    expect(mergeRecords(ABSENT, mine, undefined)).to.equal(mine);
   });
 
-  it('keeps what this process has noted if another client sets an old annotation back', () => {
-    const old = note({ profiles: [profileEntry()], last: 10 });
+  it('keeps what this process has recorded if another client sets an old annotation back', () => {
+    const old = record({ profiles: [profileEntry()], last: 10 });
     const both = { ...mine, profiles: [...mine.profiles, { name: OTHER, id: 'another' }] };
-    expect(mergeNotes(read(old), EMPTY_NOTE, both)).to.deep.equal(both);
-    expect(mergeNotes(read({ ...FIRST_NOTE, last: 30 }), EMPTY_NOTE, mine)).to.deep.equal({ ...mine, last: 30 });
+    expect(mergeRecords(read(old), EMPTY_RECORD, both)).to.deep.equal(both);
+    expect(mergeRecords(read({ ...FIRST_RECORD, last: 30 }), EMPTY_RECORD, mine)).to.deep.equal({ ...mine, last: 30 });
   });
 
   it('keeps the entries of both, of which those with another id are others', () => {
-    const annotation = note({
+    const annotation = record({
       profiles: [profileEntry({ id: 'another' }), { name: OTHER }],
       roles: [roleEntry({ id: 'AROANEW' }), { name: RoleName.of('other') }],
     });
-    const { profiles, roles } = mergeNotes(read(annotation), EMPTY_NOTE, mine);
+    const { profiles, roles } = mergeRecords(read(annotation), EMPTY_RECORD, mine);
     expect(profiles).to.deep.equal([...mine.profiles, ...annotation.profiles]);
     expect(roles).to.deep.equal([...mine.roles, ...annotation.roles]);
   });
 
   it('takes entries of one name for the same while one of them has no id, and keeps what either knows', () => {
-    const requests = note({ profiles: [REQUEST], roles: [{ ...ROLE_REQUEST, name: RoleName.of(ROLE.toUpperCase()) }] });
+    const requests = record({
+      profiles: [REQUEST],
+      roles: [{ ...ROLE_REQUEST, name: RoleName.of(ROLE.toUpperCase()) }],
+    });
     const [profile, role] = [mine.profiles[0], mine.roles[0]];
     for (const [annotation, known] of [
       [requests, mine],
@@ -352,39 +371,43 @@ describe('mergeNotes', () => {
         { ...requests, roles: [] },
       ],
     ] as const) {
-      const { profiles, roles } = mergeNotes(read(annotation), EMPTY_NOTE, known);
+      const { profiles, roles } = mergeRecords(read(annotation), EMPTY_RECORD, known);
       // A request that this process knows to be answered does not open again.
       expect(profiles).to.deep.equal([known === mine ? profile : { ...profile, requestedAt: NOW }]);
       expect(roles).to.deep.equal(known === mine ? [role] : []);
     }
   });
 
-  it('prefers what this process has noted of an entry', () => {
-    const old = note({ profiles: [profileEntry({ activeSince: 1 })] });
-    const { profiles } = mergeNotes(read(old), EMPTY_NOTE, note({ profiles: [profileEntry({ activeSince: 2 })] }));
+  it('prefers what this process has recorded of an entry', () => {
+    const old = record({ profiles: [profileEntry({ activeSince: 1 })] });
+    const { profiles } = mergeRecords(
+      read(old),
+      EMPTY_RECORD,
+      record({ profiles: [profileEntry({ activeSince: 2 })] }),
+    );
     expect(profiles).to.deep.equal([profileEntry({ activeSince: 2 })]);
   });
 
   it('takes a deletion that has begun from the annotation alone', () => {
-    expect(mergeNotes(read(note()), EMPTY_NOTE, note({ deleting: true }))).to.not.have.property('deleting');
-    expect(mergeNotes(read(note({ deleting: true })), EMPTY_NOTE, note())).to.have.property('deleting', true);
+    expect(mergeRecords(read(record()), EMPTY_RECORD, record({ deleting: true }))).to.not.have.property('deleting');
+    expect(mergeRecords(read(record({ deleting: true })), EMPTY_RECORD, record())).to.have.property('deleting', true);
   });
 
   it('takes the place from the annotation, and if that has none from this process', () => {
     const elsewhere = { ...HERE, region: 'eu-north-1' };
-    expect(mergeNotes(read(note({ in: elsewhere })), EMPTY_NOTE, mine).in).to.equal(elsewhere);
-    expect(mergeNotes(read(FIRST_NOTE), EMPTY_NOTE, mine).in).to.equal(HERE);
-    expect(mergeNotes(ABSENT, EMPTY_NOTE, mine).in).to.equal(HERE);
+    expect(mergeRecords(read(record({ in: elsewhere })), EMPTY_RECORD, mine).in).to.equal(elsewhere);
+    expect(mergeRecords(read(FIRST_RECORD), EMPTY_RECORD, mine).in).to.equal(HERE);
+    expect(mergeRecords(ABSENT, EMPTY_RECORD, mine).in).to.equal(HERE);
   });
 
   it('keeps the access entry that is being recreated', () => {
     const [entry, other] = [ROLE_ARN, RoleArn.of('arn:aws:iam::111122223333:role/other')];
-    expect(mergeNotes(read(note()), EMPTY_NOTE, note({ entry })).entry).to.equal(entry);
-    expect(mergeNotes(read(note({ entry: other })), EMPTY_NOTE, note()).entry).to.equal(other);
+    expect(mergeRecords(read(record()), EMPTY_RECORD, record({ entry })).entry).to.equal(entry);
+    expect(mergeRecords(read(record({ entry: other })), EMPTY_RECORD, record()).entry).to.equal(other);
   });
 
   it('forgets the ids of roles if the annotation was removed, which declares their access entries to be right', () => {
-    const { profiles, roles } = mergeNotes(ABSENT, EMPTY_NOTE, mine);
+    const { profiles, roles } = mergeRecords(ABSENT, EMPTY_RECORD, mine);
     expect(profiles, 'not those of profiles').to.deep.equal(mine.profiles);
     expect(roles).to.deep.equal([{ name: ROLE }]);
   });
@@ -404,7 +427,7 @@ describe('withLast', () => {
     ['is none without a time of creation', undefined, [aProfile()], undefined],
   ] as const)
     it(situation, () => {
-      const before = note({ profiles, ...(last !== undefined && { last }) });
+      const before = record({ profiles, ...(last !== undefined && { last }) });
       expect(withLast(before, seen).last).to.equal(after);
     });
 });
