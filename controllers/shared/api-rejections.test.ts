@@ -13,17 +13,34 @@ const unreachable = (webhook: string): KubeError =>
     `Internal error occurred: failed calling webhook "${webhook}": failed to call webhook: Post "https://x.capa-system.svc:443/validate?timeout=10s": dial tcp 10.96.0.7:443: connect: connection refused`,
   );
 
+const unserved = (webhook: string): KubeError =>
+  said(
+    500,
+    'InternalError',
+    `Internal error occurred: failed calling webhook "${webhook}": failed to call webhook: Post "https://x.capa-system.svc:443/validate?timeout=10s": the server could not find the requested resource`,
+  );
+
 describe('apiRejectionFrom', () => {
   for (const [what, error, remedy] of [
     [
       'an admission webhook without a running service',
       unreachable('policy.example.com'),
-      /^Fix the webhook "policy\.example\.com", or remove it from its webhook configuration$/,
+      /^Check that the pods behind Service capa-system\/x are running\. If you no longer need the webhook "policy\.example\.com", remove it from its webhook configuration$/,
     ],
     [
       'a webhook of Cluster API Provider AWS without a running service',
       unreachable('validation.awsfargateprofile.infrastructure.cluster.x-k8s.io'),
-      /^If the manager .* is only down, start it\. If it is removed, .*, remove the webhooks default\.awsfargateprofile\S+ and validation\.awsfargateprofile\S+ from its webhook configurations/,
+      /^If Cluster API Provider AWS is installed with its feature gate EKSFargate on, check that its manager is running\. Otherwise remove the webhooks default\.awsfargateprofile\S+ and validation\.awsfargateprofile\S+ from the webhook configurations of Cluster API Provider AWS$/,
+    ],
+    [
+      'a webhook of Cluster API Provider AWS whose server does not serve it',
+      unserved('validation.awsfargateprofile.infrastructure.cluster.x-k8s.io'),
+      /^The webhook server is running but does not serve this webhook, usually because the feature gate EKSFargate of Cluster API Provider AWS is off\. If it is to stay off, remove the webhooks default\.awsfargateprofile\S+ and validation\.awsfargateprofile\S+ from the webhook configurations of Cluster API Provider AWS$/,
+    ],
+    [
+      'an admission webhook whose server does not serve it',
+      unserved('policy.example.com'),
+      /^Fix the webhook "policy\.example\.com", or remove it from its webhook configuration$/,
     ],
     [
       'an admission webhook that denies',

@@ -40,7 +40,7 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 422]);
 function remedyFor({ status, message }: KubeError): string | undefined {
   for (const [pattern, remedy] of REMEDIES) {
     const found = pattern.exec(message);
-    if (found !== null) return remedy(found[1] ?? '');
+    if (found !== null) return remedy(found[1] ?? '', message);
   }
   if (!REFUSALS.has(status)) return undefined;
   return status === 401 ? GIVE_CREDENTIALS : 'Fix the problem that the API server reports';
@@ -53,7 +53,7 @@ function remedyFor({ status, message }: KubeError): string | undefined {
  * pkg/endpoints/handlers/responsewriters/errors.go) and of k8s.io/apiextensions-apiserver
  * (pkg/apiserver/conversion/webhook_converter.go).
  */
-const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (name: string) => string])[] = [
+const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (name: string, message: string) => string])[] = [
   [/failed calling webhook "([^"]*)"/, remedyForWebhook],
   [/conversion webhook for \S+, Kind=(\w+) failed/, (kind) => `Fix the conversion webhook for ${kind} objects`],
   [
@@ -68,8 +68,20 @@ const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (name: string) => s
   [NOT_GRANTED, () => GRANT],
 ];
 
-function remedyForWebhook(name: string): string {
-  return CAPA_WEBHOOKS.includes(name)
-    ? `If the manager of Cluster API Provider AWS is only down, start it. If it is removed, or its feature gate EKSFargate is off, remove the webhooks ${CAPA_WEBHOOKS.join(' and ')} from its webhook configurations`
-    : `Fix the webhook "${name}", or remove it from its webhook configuration`;
+/** The server of the webhook answers, but does not serve its path. */
+const PATH_NOT_SERVED = /could not find the requested resource/;
+const WEBHOOK_SERVICE = /Post "https:\/\/([^./"]+)\.([^./"]+)\.svc\b/;
+
+function remedyForWebhook(name: string, message: string): string {
+  const isServerUp = PATH_NOT_SERVED.test(message);
+  if (CAPA_WEBHOOKS.includes(name)) {
+    const removal = `remove the webhooks ${CAPA_WEBHOOKS.join(' and ')} from the webhook configurations of Cluster API Provider AWS`;
+    return isServerUp
+      ? `The webhook server is running but does not serve this webhook, usually because the feature gate EKSFargate of Cluster API Provider AWS is off. If it is to stay off, ${removal}`
+      : `If Cluster API Provider AWS is installed with its feature gate EKSFargate on, check that its manager is running. Otherwise ${removal}`;
+  }
+  const [, service, namespace] = (isServerUp ? null : WEBHOOK_SERVICE.exec(message)) ?? [];
+  return service === undefined
+    ? `Fix the webhook "${name}", or remove it from its webhook configuration`
+    : `Check that the pods behind Service ${namespace}/${service} are running. If you no longer need the webhook "${name}", remove it from its webhook configuration`;
 }

@@ -84,7 +84,7 @@ describe('a drain', () => {
     expect(world.condition('web', 'Reconciling')?.status).to.equal('False');
     expect(world.condition('web', 'Stalled')?.status).not.to.equal('True');
     expect(world.message).to.match(
-      /^The controller is evicting 3 of 3 pods from Fargate profile "default_web", which "9999-default_web" has replaced\. The controller tries again every 10 seconds\. It deletes "default_web" at \S+Z at the latest, and EKS then stops the pods that are left\.$/,
+      /^The controller is evicting 3 of 3 pods from Fargate profile "default_web", which "9999-default_web" has replaced\. The controller tries again every 10 seconds\. It deletes "default_web" at \S+Z at the latest, and EKS then stops the remaining pods\.$/,
     );
     await world.drained();
     expect(world.workload.on(NEW)).to.have.length(3);

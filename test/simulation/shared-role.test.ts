@@ -134,7 +134,7 @@ describe('a role shared by two objects', () => {
       additionalTags: { owner: 'b', own: 'fine' },
     });
     expect(await world.reason('younger', 'RoleSettingsConflict')).to.equal(
-      'IAM role "shared-pods" is also used by AWSFargateProfile default/older, and this object has other values in ' +
+      'IAM role "shared-pods" is also used by AWSFargateProfile default/older, and this object has different values for ' +
         'spec.rolePath, spec.rolePermissionsBoundary, spec.roleAdditionalPolicies, spec.additionalTags["owner"]. Set ' +
         'the same values in both objects, or give this object another role with spec.roleName. Until then the ' +
         'controller changes nothing in AWS for this object.',

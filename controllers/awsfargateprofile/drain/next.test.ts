@@ -124,7 +124,7 @@ describe('what is told of a drain', () => {
 
   it('says how many pods still have to leave, and until when', () => {
     expect(tell(accepted)).to.equal(
-      'The controller is evicting 3 of 12 pods from Fargate profile "default_web", which "9999-default_web" has replaced. The controller tries again every 10 seconds. It deletes "default_web" at 2030-01-01T12:10:00Z at the latest, and EKS then stops the pods that are left.',
+      'The controller is evicting 3 of 12 pods from Fargate profile "default_web", which "9999-default_web" has replaced. The controller tries again every 10 seconds. It deletes "default_web" at 2030-01-01T12:10:00Z at the latest, and EKS then stops the remaining pods.',
     );
   });
 

@@ -42,7 +42,7 @@ function healthAdvice({ wanted }: Desired, { profiles }: Observed): readonly Adv
   if (issues === undefined || issues.length === 0) return [];
   const said = describeIssues(issues).replace(/\.$/, '');
   const message = toPrintableLine(
-    `EKS reports health issues of Fargate profile "${name}". ${said}. Fix the problem that EKS names, because new pods may fail to start.`,
+    `EKS reports health issues of Fargate profile "${name}". New pods may fail to start until you fix this. ${said}.`,
   );
   return [{ event: 'UnhealthyEKSFargateProfile', message, isInStatus: true }];
 }

@@ -19,6 +19,7 @@ import {
   type OfTarget,
   identityField,
   quoted,
+  remedyForUnreadable,
 } from './wording.ts';
 import { EKS_CLUSTER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 
@@ -79,8 +80,7 @@ export const CREDENTIAL_REASONS = {
     ...credentials,
     poll: pollEvery(30 * SECOND),
     describe: ({ detail }) => detail,
-    remedy: () =>
-      `If this lasts longer than five minutes, check that the ServiceAccount of the manager may read this object and, if it is an identity, that the CRD of its kind is installed. ${RETRIES}`,
+    remedy: ({ detail }) => `${remedyForUnreadable(detail)}. ${RETRIES}`,
   }),
   IdentityNotFound: missing(absent((identity) => `Create ${identity}, or fix the reference to it`)),
   IdentityNotAllowed: missing(

@@ -25,7 +25,7 @@ export const EKS_CLUSTER_REASONS = {
     ...eks,
     poll: pollDoubling(5 * SECOND, MINUTE),
     describe: ({ cluster, status }) =>
-      `EKS cluster ${quoted(cluster)} has the status ${status}, but the controller creates a Fargate profile only while the status is ACTIVE`,
+      `EKS cluster ${quoted(cluster)} is in status ${status}, but the controller creates a Fargate profile only while the status is ACTIVE`,
     remedy: ({ status }) =>
       status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues',
   }),
@@ -39,7 +39,7 @@ export const EKS_CLUSTER_REASONS = {
     poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
     describe: ({ cluster, said }) =>
       `EKS rejects changes of the Fargate profiles of EKS cluster ${quoted(cluster)} for now. EKS says: ${said}`,
-    remedy: () => `If the EKS cluster has the status FAILED, repair it; otherwise no action is needed. ${RETRIES}`,
+    remedy: () => `If the EKS cluster is in status FAILED, repair it; otherwise no action is needed. ${RETRIES}`,
   }),
   SubnetChoiceDenied: defineReason<{ readonly detail: string; readonly denial: Denial }>({
     nature: 'human',

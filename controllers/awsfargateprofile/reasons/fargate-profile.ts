@@ -35,7 +35,7 @@ export function describeIssues(issues: readonly ReportedIssue[]): string {
 }
 
 const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
-  issues.length === 0 ? 'Ask AWS Support for the reason' : 'Fix the problem that EKS names';
+  issues.length === 0 ? 'Ask AWS Support for the reason' : 'Fix the problem that EKS reports';
 
 /** `name` is the profile that replaces `predecessor`. */
 type Replaced = Named & { readonly predecessor: string };
@@ -100,8 +100,8 @@ export const PROFILE_REASONS = {
       `Fargate profile ${quoted(name)} differs from the spec, and EKS cannot change these fields of a profile: ${fields.join('; ')}`,
     remedy: ({ isProvisioned = false }) =>
       isProvisioned
-        ? `Set spec.updateStrategy.type to Replace, and the controller creates a new profile before it deletes this one. ${OR_REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller does not change the profile`
-        : 'Change the spec to match the profile. Or, unless spec.deletionPolicy is Retain, recreate this object, and the controller deletes the profile and creates a new one. Until then the controller does not change the profile',
+        ? `Set spec.updateStrategy.type to Replace, and the controller creates a new profile before it deletes this one. ${OR_REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the profile and stops its pods. Until then the controller does not change the profile`
+        : 'Either change the spec to match the profile, or recreate this object: unless spec.deletionPolicy is Retain, the controller then deletes the profile, which stops its pods, and creates a new one. Until then the controller does not change the profile',
   }),
   Creating: defineReason<Named>({
     nature: 'wait',
@@ -150,8 +150,10 @@ export const PROFILE_REASONS = {
         ...(problem === undefined ? [] : [problem.remedy]),
         ...(problem !== undefined || refused === undefined
           ? []
-          : ['If a PodDisruptionBudget never allows an eviction, allow one, or restart the owners of the pods']),
-        `The controller tries again every 10 seconds. It deletes ${quoted(predecessor)} at ${formatTimestamp(until)} at the latest, and EKS then stops the pods that are left`,
+          : [
+              'If a PodDisruptionBudget never allows an eviction, scale up the workload, relax the PodDisruptionBudget, or run kubectl rollout restart on the workload',
+            ]),
+        `The controller tries again every 10 seconds. It deletes ${quoted(predecessor)} at ${formatTimestamp(until)} at the latest, and EKS then stops the remaining pods`,
       ];
       return steps.join('. ');
     },
@@ -206,7 +208,7 @@ export const PROFILE_REASONS = {
     ...eks,
     poll: pollProgress,
     describe: ({ name, status }) =>
-      `Fargate profile ${quoted(name)} has the EKS status ${status}, which this version of the controller does not know`,
+      `Fargate profile ${quoted(name)} is in EKS status ${status}, which this version of the controller does not know`,
     remedy: () =>
       'If the status stays, use a newer version of the controller. Until the status changes, the controller does not change the profile',
   }),

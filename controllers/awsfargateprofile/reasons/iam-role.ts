@@ -1,3 +1,4 @@
+import { cut, MAX_FACT } from 'controller-runtime/text';
 import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { POD_EXECUTION_POLICY_NAME } from '../../../pkg/fargate/arns.ts';
 import { type TrustMistake, FARGATE_PODS_PRINCIPAL } from '../../../pkg/fargate/trust-policy.ts';
@@ -27,7 +28,7 @@ const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
 
 /** How a user lets EKS admit a role by an access entry, which may have a path. */
 const CHANGE_MODE =
-  'change the authentication mode of the EKS cluster to API_AND_CONFIG_MAP, which cannot be undone: in spec.accessConfig.authenticationMode of its control plane, or with aws eks update-cluster-config';
+  'change the authentication mode of the EKS cluster to API_AND_CONFIG_MAP (in spec.accessConfig.authenticationMode of its control plane, or with aws eks update-cluster-config). You cannot change it back to CONFIG_MAP';
 
 type Named = { readonly name: string };
 
@@ -89,7 +90,7 @@ export const ROLE_REASONS = {
     poll: pollRarely,
     endedBySibling: 'changed',
     describe: ({ name, other = 'another Fargate profile', settings }) =>
-      `IAM role ${quoted(name)} is also used by ${other}, and this object has other values in ${listed(settings.map((setting) => `spec.${setting}`))}`,
+      `IAM role ${quoted(name)} is also used by ${other}, and this object has different values for ${listed(settings.map((setting) => `spec.${setting}`))}`,
     remedy: ({ isProvisioned = false }) =>
       isProvisioned
         ? `Set the same values in both objects, as far as the API server accepts them. ${OR_REPLACE_OBJECT}. Until then the controller changes nothing in AWS for this object`
@@ -118,26 +119,25 @@ export const ROLE_REASONS = {
     nature: 'human',
     ...iam,
     poll: pollForUserAction,
-    describe: ({ name, id, entry, refusal }) =>
-      `IAM role ${quoted(name)} was recreated with the ID ${id}. ${ENTRY_STATES[entry]}` +
-      (refusal === undefined
-        ? ''
-        : `. AWS rejects a request of the controller about the access entry. AWS says: ${refusal}`),
+    describe: ({ name, id, entry }) =>
+      `IAM role ${quoted(name)} was recreated with the ID ${id}. ${ENTRY_STATES[entry]}`,
     remedy: ({ arn, cluster, entry, refusal }) =>
-      `In EKS cluster ${quoted(cluster)}, ${entry === 'missing' ? `create the access entry of ${arn}` : `recreate the access entry of ${arn}`} with type FARGATE_LINUX. The controller notices this within ten minutes if it may call eks:DescribeAccessEntry. Otherwise remove the annotation ${RECORD_ANNOTATION} afterwards, and the controller writes it again` +
+      `In EKS cluster ${quoted(cluster)}, ${entry === 'missing' ? `create the access entry of ${arn}` : `recreate the access entry of ${arn}`} with type FARGATE_LINUX. The controller notices the new access entry within ten minutes if it is allowed to call eks:DescribeAccessEntry. Otherwise, once the access entry is there, remove the annotation ${RECORD_ANNOTATION}, and the controller writes it again` +
       (refusal === undefined
         ? ''
-        : '. Or, if AWS denies the request, allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry, and it replaces the access entry of a role that it created'),
+        : `. Or, if AWS denies the controller a request, allow it eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry, and it replaces the access entry of a role that it created. AWS rejects the controller's request about the access entry. AWS says: ${cut(refusal, MAX_FACT)}`),
   }),
   /** `detail` is the error of the AWS call that has failed, if one has. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
     nature: 'wait',
     ...iam,
     poll: pollDoubling(2 * SECOND, MINUTE),
-    describe: ({ name, cluster, detail }) =>
-      `IAM role ${quoted(name)} was deleted, so the controller recreates it and its access entry in EKS cluster ${quoted(cluster)}. Until then new pods cannot start` +
-      (detail === undefined ? '' : `. The controller could not read the access entry: ${detail}`),
-    remedy: ({ detail }) => (detail === undefined ? RETRIES : `${IF_UNREACHABLE}. ${RETRIES}`),
+    describe: ({ name, cluster }) =>
+      `IAM role ${quoted(name)} was deleted, so the controller recreates it and its access entry in EKS cluster ${quoted(cluster)}. Until then new pods cannot start`,
+    remedy: ({ detail }) =>
+      detail === undefined
+        ? RETRIES
+        : `${IF_UNREACHABLE}. ${RETRIES}. The controller could not read the access entry: ${cut(detail, MAX_FACT)}`,
   }),
   /**
    * `isLive`: the profile exists and stays, because a user may have entered the role into aws-auth without its path.
@@ -149,11 +149,11 @@ export const ROLE_REASONS = {
     ...iam,
     poll: pollForUserAction,
     describe: ({ name, path, cluster }) =>
-      `IAM role ${quoted(name)} has the path ${path}, but EKS cluster ${quoted(cluster)} has the authentication mode CONFIG_MAP: it admits pods only by the ConfigMap aws-auth, in which the ARN of a role must have no path`,
+      `IAM role ${quoted(name)} has the path ${path}, but EKS cluster ${quoted(cluster)} uses authentication mode CONFIG_MAP, and its ConfigMap aws-auth does not support role ARNs with a path`,
     remedy: ({ field, isLive = false }) =>
       isLive
-        ? `If new pods can join the EKS cluster, no action is needed. If not, ${CHANGE_MODE}. ${OR_REPLACE_OBJECT}. Give the new object a role with the path /`
-        : `${field === 'spec.rolePath' ? 'Remove spec.rolePath, which is / by default' : `Name a role with the path / in ${field}`}. Or ${CHANGE_MODE}. ${RETRIES}`,
+        ? `If new pods can join the EKS cluster, no action is needed. If not, ${CHANGE_MODE}. ${OR_REPLACE_OBJECT}. Give the new object a role without a path`
+        : `Either ${field === 'spec.rolePath' ? 'remove spec.rolePath, which is / by default' : `set ${field} to a role without a path`}, or ${CHANGE_MODE}. ${RETRIES}`,
   }),
   RoleBlocked: defineReason<Named & { readonly blockers: readonly string[] }>({
     nature: 'human',

@@ -9,6 +9,7 @@ import {
   describeAbandonment,
   REPLACE_OBJECT,
   enumerated,
+  remedyForUnreadable,
 } from './wording.ts';
 import { RECORD_ANNOTATION, GROUP, PLURAL, DELETE_FOR_MOVE_ANNOTATION, FINALIZER } from '../../../api/v1beta2/index.ts';
 import { type ApiRejection, describeApiRejection } from '../../shared/api-rejections.ts';
@@ -31,7 +32,7 @@ export const CLUSTER_REASONS = {
     poll: pollRarely,
     describe: ({ what }) => `${what} is being deleted, so the controller does not create the Fargate profile`,
     remedy: () =>
-      'If you recreate the cluster, apply this object again afterwards. Otherwise delete the object, also in Git',
+      'If you recreate the cluster, reapply this object once the old cluster is gone. Otherwise delete this object, and remove it from your Git repository',
   }),
   /** clusterctl may be moving the Cluster, so nothing is changed in AWS for the time that remains. */
   ClusterVanished: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
@@ -168,10 +169,8 @@ export const API_SERVER_REASONS = {
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ kind, reason, isInvalid = false }) =>
       `the controller cannot read ${isInvalid ? kind : `${kind} objects:`} ${reason}`,
-    remedy: ({ isInvalid = false }) =>
-      isInvalid
-        ? `Fix each field that this message names. ${RETRIES}`
-        : `If this lasts longer than five minutes, check that the CRD of this kind is installed, and that the ServiceAccount of the manager may read objects of this kind. ${RETRIES}`,
+    remedy: ({ reason, isInvalid = false }) =>
+      isInvalid ? `Fix each field that this message names. ${RETRIES}` : `${remedyForUnreadable(reason)}. ${RETRIES}`,
   }),
   APIServerRefused: defineReason<ApiRejection>({
     nature: 'retry',

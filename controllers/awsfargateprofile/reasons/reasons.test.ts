@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
+import { remedyForUnreadable } from './wording.ts';
 import {
   type Reason,
   type ReportedFacts,
@@ -253,4 +254,20 @@ describe('isEndedBySibling', () => {
     it(`is ${ends} for ${reason} if another object of the cluster is ${news}`, () =>
       expect(isEndedBySibling(reason, news)).to.equal(ends));
   }
+});
+
+describe('remedyForUnreadable', () => {
+  const rows: readonly (readonly [problem: string, remedy: string])[] = [
+    [
+      'the API server does not serve clusters.cluster.x-k8s.io',
+      'Check that the CRD clusters.cluster.x-k8s.io is installed',
+    ],
+    ['listing clusters: clusters is forbidden: no', "Allow the manager's ServiceAccount to read these objects"],
+    [
+      'not listed yet',
+      "If this lasts longer than five minutes, check that the manager's ServiceAccount is allowed to read these objects",
+    ],
+  ];
+  for (const [problem, remedy] of rows)
+    it(`advises for: ${problem}`, () => expect(remedyForUnreadable(problem)).to.equal(remedy));
 });

@@ -12,6 +12,17 @@ export const listed = (texts: readonly string[]): string => texts.join(', ');
 export const enumerated = (names: readonly string[]): string =>
   names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
 
+const UNSERVED = /the API server does not serve ([a-z]+\.[a-z0-9.-]+)/;
+
+/** `problem` says why the controller cannot read an object or a kind. The caller adds the full stop. */
+export function remedyForUnreadable(problem: string): string {
+  const crd = UNSERVED.exec(problem)?.[1];
+  if (crd !== undefined) return `Check that the CRD ${crd} is installed`;
+  return /\bforbidden\b/i.test(problem)
+    ? "Allow the manager's ServiceAccount to read these objects"
+    : "If this lasts longer than five minutes, check that the manager's ServiceAccount is allowed to read these objects";
+}
+
 export type SpecChangeable = {
   /** The API server then refuses changes of the fields that EKS cannot change. */
   readonly isProvisioned?: boolean;

@@ -251,7 +251,7 @@ describe('the Warning event of a reason', () => {
     const status = statusAfter(pass);
     const ofReady = status.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
     expect(ofReady.length).to.be.at.most(32_768);
-    expect(ofReady).to.contain('Change the spec to match the profile');
+    expect(ofReady).to.contain('Either change the spec to match the profile');
     expect(ofReady.isWellFormed()).to.equal(true);
     expect(eventsAfter(observedPass({ object: anObject({ status }), end: reason }))).to.deep.equal([]);
     const other = observedPass({ end: newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'] }) });

@@ -36,7 +36,7 @@ describe('a create that coincides with a teardown', () => {
       };
       startAndApply(world);
       expect(await world.reason(WEB, 'ClusterDeleting')).to.match(
-        / so the controller does not create the Fargate profile\. If you recreate the cluster, apply this object again afterwards\. Otherwise delete the object, also in Git\.$/,
+        / so the controller does not create the Fargate profile\. If you recreate the cluster, reapply this object once the old cluster is gone\. Otherwise delete this object, and remove it from your Git repository\.$/,
       );
       await world.clock.advance(10 * MINUTE);
       expect(world.operations()).to.deep.equal([]);

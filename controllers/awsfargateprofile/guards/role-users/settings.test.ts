@@ -106,7 +106,7 @@ describe('wishesOfOthers', () => {
   it('tells the user which settings differ', () => {
     const { roleConflict } = wishesOfOthers(young({ rolePath: '/mine/' }), [old()], SETTINGS);
     expect(roleConflict && messageOf(roleConflict)).to.include(
-      'IAM role "shared" is also used by AWSFargateProfile team-a/api, and this object has other values in spec.rolePath. ',
+      'IAM role "shared" is also used by AWSFargateProfile team-a/api, and this object has different values for spec.rolePath. ',
     );
   });
 
