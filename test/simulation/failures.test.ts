@@ -67,7 +67,9 @@ describe('a failure that lasts', () => {
     await world.until('the fifth try', () => callsOf(world, 'CreateFargateProfile').length === 6, HOUR);
     await world.until('the end of it', () => world.condition('a')?.reason === 'CreateFailed', HOUR);
     expect(world.condition('a', 'Stalled')).to.deep.include({ status: 'True', reason: 'CreateFailed' });
-    expect(world.condition('a', 'Stalled')?.message).to.contain(WORDS).and.to.contain('Fix the problem that EKS reports');
+    expect(world.condition('a', 'Stalled')?.message)
+      .to.contain(WORDS)
+      .and.to.contain('Fix the problem that EKS reports');
     expect(world.condition('a', 'Reconciling')?.status, 'Reconciling while Stalled').to.equal('False');
     await world.clock.advance(2 * HOUR);
 
