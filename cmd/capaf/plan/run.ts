@@ -2,6 +2,8 @@ import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { keyOf } from 'controller-runtime/client';
 import { toPrintableLine } from 'controller-runtime/text';
+import type { FargateSelector } from '../../../pkg/cloud/index.ts';
+import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
 import { FALLBACK_REGION, attempt, openAws } from '../aws.ts';
 import { readManagerSettings } from '../deployment.ts';
 import { type ExitCode, Failure, type Io, tell } from '../io.ts';
@@ -147,7 +149,7 @@ function describePods(pods: RunningPods | null): readonly string[] {
   ];
 }
 
-function describeField({ name: field, before, after, replaces }: ChangedField): readonly string[] {
+function describeField({ name: field, before, after, replaces, uncovered }: ChangedField): readonly string[] {
   const cause = replaces === undefined ? '' : ` (forces the replacement of "${replaces}")`;
   const name = toPrintableLine(`${field}${cause}`);
   if (before === undefined) return [`       ${name}: ${textOf(after)}`];
@@ -155,7 +157,13 @@ function describeField({ name: field, before, after, replaces }: ChangedField): 
     `       ${name}:`,
     styleText('red', `       - ${textOf(before)}`),
     ...(after === undefined ? [] : [styleText('green', `       + ${textOf(after)}`)]),
+    ...(uncovered === undefined
+      ? []
+      : [styleText('yellow', `       ${toPrintableLine(describeUncovered(uncovered))}`)]),
   ];
 }
+
+const describeUncovered = (selectors: readonly FargateSelector[]): string =>
+  `The new profile does not take pods that match only the old selectors: ${describeSelectors(selectors)}`;
 
 const textOf = (value: unknown): string => toPrintableLine(typeof value === 'string' ? value : JSON.stringify(value));
