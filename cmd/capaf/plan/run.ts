@@ -10,6 +10,7 @@ import { type ExitCode, Failure, type Io, tell } from '../io.ts';
 import { type KubeAccess, openKube } from '../kube.ts';
 import { CHOOSE_OBJECTS, listObjects, requireOneNamespace } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
+import { requireWorkloadKubeconfig } from '../workload.ts';
 import { dryRun, readManifests } from './manifests.ts';
 import type { ChangedField } from './planned-aws.ts';
 import { type Outcome, startPlanner } from './planner.ts';
@@ -26,6 +27,7 @@ export interface PlanOptions extends CommonOptions {
 export async function runPlan(names: readonly string[], options: PlanOptions, io: Io): Promise<ExitCode> {
   const { filename = [] } = options;
   requireObjects(names, options);
+  requireWorkloadKubeconfig(options, io);
   const manifests = await readManifests(filename, io);
   if (manifests.length === 0 && filename.length > 0)
     throw new Failure(`there is no AWSFargateProfile in ${filename.join(', ')}`);
