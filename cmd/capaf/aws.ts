@@ -183,7 +183,7 @@ export async function listProfiles({ profiles, region }: cloud.Session, cluster:
   const listing = await seen(profiles.list(cluster));
   if (listing.kind === 'listed') return listing.names;
   throw new Unseen(
-    `AWS has no EKS cluster ${cluster} in ${region}; check --region, and the account of the credentials`,
+    `AWS has no EKS cluster ${cluster} in ${region}; check the region, which --region or an object names, and the account of the credentials`,
   );
 }
 

@@ -42,6 +42,6 @@ export async function readManagerSettings(client: KubeClient, namespace: string,
   const why = isLeft(listing)
     ? listing.left
     : `namespace ${namespace} has no Deployment with the label ${MANAGER} whose flags this version of capaf can read`;
-  const unseen = `The flags of the manager are not known, so the plan assumes that they limit nothing: ${why}. --manager-namespace names its namespace.`;
+  const unseen = `The flags of the manager are not known, so the plan assumes their defaults: ${why}. --manager-namespace names its namespace.`;
   return { limits: NO_LIMITS, region: undefined, unseen };
 }

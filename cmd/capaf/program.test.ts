@@ -26,6 +26,16 @@ describe('the command line', () => {
       expect(text).to.equal(`error: unknown option '--nosuch'\n(capaf ${command} --help shows its options)\n`);
     });
 
+  const withWorkload = ['plan', 'explain pod web --cluster prod', 'status --cluster prod', 'doctor'];
+  for (const command of [...withWorkload, 'pods --cluster prod'])
+    it(`ends with an error if the file of --workload-kubeconfig does not exist, for capaf ${command}`, async () => {
+      const message = await run(...command.split(' '), '--workload-kubeconfig', '/nowhere').then(
+        ({ text }) => text,
+        ({ message: text }: Error) => text,
+      );
+      expect(message).to.equal('kubeconfig /nowhere: no such file');
+    });
+
   it('says that an import needs the namespace of the objects', async () => {
     const { text } = await run('import', '--help');
     expect(text).to.match(/-n, --namespace <name> +required: the namespace of the objects/);

@@ -1,7 +1,8 @@
+import { homedir } from 'node:os';
 import * as E from 'fp-ts/lib/Either.js';
 import { type KubeClient, type KubeObject, listAll, type ObjectKey } from 'controller-runtime/client';
 import { textAt } from 'controller-runtime/json';
-import { newConnectToServer } from 'controller-runtime/kubeconfig';
+import { loadKubeconfig, newConnectToServer } from 'controller-runtime/kubeconfig';
 import { environmentProxies } from 'controller-runtime/network';
 import { errorMessage } from 'controller-runtime/text';
 import { EksClusterName } from '../../api/names.ts';
@@ -31,6 +32,14 @@ export interface ClusterOptions {
 export function requireCluster({ cluster, eksCluster }: ClusterOptions): void {
   if ((cluster === undefined) === (eksCluster === undefined))
     throw new Failure('name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster');
+}
+
+/**
+ * A command goes on when it cannot read the pods, but not when the file that the user names is no kubeconfig.
+ * @throws KubeconfigError
+ */
+export function requireWorkloadKubeconfig({ workloadKubeconfig: path }: ClusterOptions, { env }: Io): void {
+  if (path !== undefined) loadKubeconfig({ path, env, home: homedir() });
 }
 
 /** Opens the management cluster for --cluster. Returns `undefined` with --eks-cluster. */

@@ -3,7 +3,7 @@ import * as aws from '../../pkg/cloud/index.ts';
 import { TRUST_PATIENCE, VISIBILITY_PATIENCE, updatePauseAfter } from './timeouts.ts';
 import { roleOwnership } from '../../pkg/fargate/ownership.ts';
 import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
-import { isRecordKey } from '../../pkg/fargate/tags/tag-drift.ts';
+import { isAddedTagKey } from '../../pkg/fargate/tags/tag-drift.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { roleRecreated } from './plan/access-entry.ts';
@@ -272,7 +272,7 @@ function failureReason(pass: ReconcileState, mutation: Mutation, failure: aws.Aw
 function tagChangeIn(mutation: Mutation): TagChange | undefined {
   if (!('tags' in mutation || 'keys' in mutation)) return undefined;
   const all = 'tags' in mutation ? Object.keys(mutation.tags) : mutation.keys;
-  const ofUser = all.filter((key) => !isRecordKey(key));
+  const ofUser = all.filter((key) => !isAddedTagKey(key));
   const keys = ofUser.length > 0 ? ofUser : all;
   return { change: 'tags' in mutation ? 'set' : 'remove', keys, resource: resourceOf(mutation) };
 }

@@ -76,6 +76,34 @@ describe('the bundle', () => {
     });
   });
 
+  describe('with an old Node.js', () => {
+    const runWithOldNode = async (): Promise<unknown> => {
+      const preload = join(directory, 'old-node.cjs');
+      const define = (name: string, value: unknown): string =>
+        `Object.defineProperty(process, '${name}', { value: ${JSON.stringify(value)} });`;
+      const versions = { ...process.versions, node: '20.20.2' };
+      await writeFile(preload, define('versions', versions) + define('version', 'v20.20.2'));
+      return run(process.execPath, ['--require', preload, join(directory, 'out/manager.mjs')]).then(
+        () => 'no error',
+        ({ code, stderr }: { readonly code: number; readonly stderr: string }) => ({ code, stderr }),
+      );
+    };
+
+    it('names the version that it needs', async () => {
+      const stderr = 'The test needs Node.js 22.19 or newer; this is v20.20.2.\n';
+      expect(await runWithOldNode()).to.deep.equal({ code: 1, stderr });
+    });
+
+    it('names the Node.js of the clone', async () => {
+      const installed = join(directory, 'node_modules/.bin');
+      await mkdir(installed, { recursive: true });
+      await writeFile(join(installed, 'node'), '');
+      const remedy = `"make" has installed one: export PATH="${installed}:$PATH"`;
+      const stderr = `The test needs Node.js 22.19 or newer; this is v20.20.2. ${remedy}\n`;
+      expect(await runWithOldNode()).to.deep.equal({ code: 1, stderr });
+    });
+  });
+
   it('contains one build of fp-ts and io-ts', () => {
     const builds = inputs.flatMap((input) => /node_modules\/(?:fp|io)-ts\/[^/]+/.exec(input) ?? []);
     expect([...new Set(builds)].toSorted()).to.deep.equal(['node_modules/fp-ts/es6', 'node_modules/io-ts/es6']);

@@ -28,16 +28,20 @@ export interface Bundle {
 }
 
 /**
- * Code at the start of a bundle of ES modules. It defines require(), which ES modules do not have, for CommonJS
- * packages in the bundle that load modules of Node.js. It refuses an old Node.js, which would fail inside a library
- * with an error that hides the cause.
+ * Code at the start of a bundle of ES modules. It defines require(), which ES modules do not have, for CommonJS packages
+ * in the bundle that load modules of Node.js. It refuses an old Node.js, which would fail inside a library with an error
+ * that does not name the cause. In a clone, the error names the Node.js that `make` has installed.
  */
 const bannerOf = ({ program, hashbang }: BundleRequest): string => `${hashbang}
 import { createRequire as __createRequire } from 'node:module';
 const require = __createRequire(import.meta.url);
 const [__major, __minor] = process.versions.node.split('.').map(Number);
 if (__major < 22 || (__major === 22 && __minor < 19)) {
-  console.error('${program} needs Node.js 22.19 or newer; this is ' + process.version + '.');
+  const installed = require('node:url').fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
+  const remedy = require('node:fs').existsSync(installed + '/node')
+    ? ' "make" has installed one: export PATH="' + installed + ':$PATH"'
+    : '';
+  console.error('${program} needs Node.js 22.19 or newer; this is ' + process.version + '.' + remedy);
   process.exit(1);
 }`;
 

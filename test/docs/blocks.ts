@@ -18,7 +18,7 @@ export interface Block {
    * The path of the file that runs the code block. The line `<!-- tested by FILE -->` above the block names this file.
    */
   readonly testedBy?: string;
-  /** Why no test runs the code block. Readers see the reason as `Not run: REASON` in the paragraph above the block. */
+  /** Why no test runs the code block. The line `<!-- not run: REASON -->` above the block gives the reason. */
   readonly notRun?: string;
 }
 
@@ -49,11 +49,9 @@ export function blocksOf(page: string, content = readPage(page)): readonly Block
 }
 
 function marksAbove(lines: readonly string[], fence: number): Pick<Block, 'testedBy' | 'notRun'> {
-  const [, testedBy] = /^ *<!-- tested by (\S+) -->$/.exec(lines[fence - 1] ?? '') ?? [];
-  let last = fence - 1;
-  while (lines[last] === '') last -= 1;
-  const paragraph = lines.slice(lines.lastIndexOf('', last) + 1, last + 1).join(' ');
-  const [, notRun] = /\bNot run: ([^.]+)\.$/.exec(paragraph) ?? [];
+  const mark = lines[fence - 1] ?? '';
+  const [, testedBy] = /^ *<!-- tested by (\S+) -->$/.exec(mark) ?? [];
+  const [, notRun] = /^ *<!-- not run: (.+) -->$/.exec(mark) ?? [];
   return { ...(testedBy !== undefined && { testedBy }), ...(notRun !== undefined && { notRun }) };
 }
 

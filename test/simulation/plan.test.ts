@@ -124,7 +124,7 @@ describe('a plan', () => {
     ]);
     const step = plan?.changes.find(({ operation }) => operation === 'EvictPods');
     expect(step).to.deep.include({
-      after: 'keepPredecessorFor is over',
+      after: 'keepPredecessorFor, at least 30 seconds, is over',
       fields: [{ name: 'drainTimeout', after: '10m' }],
     });
   });

@@ -10,6 +10,8 @@ import type { ProfileWatcher } from './profile-watcher.ts';
 import { lastLogLines, createEksClusters, type DemoEnvironment } from './environment.ts';
 
 export const CLUSTER_MANIFEST = fileURLToPath(new URL('cluster.yaml', import.meta.url));
+const CAPAF = fileURLToPath(new URL('../../dist/capaf.mjs', import.meta.url));
+const POD_MANIFEST = fileURLToPath(new URL('pod.yaml', import.meta.url));
 const SAMPLE_MANIFESTS = fileURLToPath(new URL('../../config/samples', import.meta.url));
 
 /**
@@ -42,13 +44,14 @@ export async function showProfileCreation(context: DemoContext): Promise<void> {
 
   printer.heading('Status in Kubernetes');
   await runKubectl(context, ['get', 'awsfargateprofiles']);
-  printer.line();
-  await runKubectl(context, ['describe', 'awsfargateprofiles']);
 }
 
 /** @throws when the AWSFargateProfile still exists after the time limit, or when its resources still exist in AWS */
 export async function showProfileDeletion(context: DemoContext): Promise<void> {
   const { printer, environment, profiles, progress } = context;
+  printer.line();
+  await runKubectl(context, ['describe', 'awsfargateprofiles']);
+
   printer.heading('Delete the AWSFargateProfile');
   await progress.runCommand(() =>
     runKubectl(context, ['delete', '-f', relativePath(SAMPLE_MANIFESTS), '--wait=false']),
@@ -80,7 +83,8 @@ export function printShellSetUp({ printer, environment }: Pick<DemoContext, 'pri
 function printCapafSetUp(printer: Printer, awsUrl: string, region: string): void {
   printer.line(`  export AWS_ENDPOINT_URL=${awsUrl} AWS_REGION=${region}`);
   printer.line(`  export AWS_ACCESS_KEY_ID=${AWS_KEY} AWS_SECRET_ACCESS_KEY=any`);
-  printer.line('  alias capaf=dist/capaf.mjs');
+  // The Node.js of the user's shell may be too old for capaf.
+  printer.line(`  alias capaf="'${process.execPath}' '${CAPAF}'"`);
 }
 
 export function printSuggestions(printer: Printer, suggestions: readonly Suggestion[]): void {
@@ -102,8 +106,9 @@ export async function showNextSteps({ printer, environment }: DemoContext): Prom
       'What the controller would do for a change, before it is applied',
       "kubectl get awsfp web -o yaml | sed 's/4711/4712/' | capaf plan -f -",
     ],
-    ['Which profile takes a pod, and why', 'capaf explain pod -f tools/demo/pod.yaml --cluster my-cluster'],
+    ['Which profile takes a pod, and why', `capaf explain pod -f '${POD_MANIFEST}' --cluster my-cluster`],
     ['Whether the installation is sound', 'capaf doctor'],
+    ['Show the conditions and events of the profile', 'kubectl describe awsfp web'],
     ['Watch the profiles with all columns', 'kubectl get awsfp -o wide -w'],
     ['Change a tag, then a subnet (which EKS cannot change)', 'kubectl edit awsfp web'],
     ['List the profiles in AWS (roles and calls work the same way)', 'curl -s $emulator/profiles | jq'],

@@ -132,7 +132,7 @@ describe('what capaf doctor sees of an EKS cluster', () => {
     [
       'that does not exist',
       { name: EksClusterName.of('gone') },
-      'AWS has no EKS cluster gone in eu-west-1; check --region, and the account of the credentials',
+      'AWS has no EKS cluster gone in eu-west-1; check the region, which --region or an object names, and the account of the credentials',
     ],
   ];
   for (const [which, cluster, why] of cases)

@@ -17,6 +17,8 @@ export interface Profile {
   /** When the controller first saw the profile ACTIVE. */
   readonly activeSince?: Ms | undefined;
   readonly object?: string;
+  /** The controller deletes the profile after the profile that replaces it has become ACTIVE. */
+  readonly isPredecessor?: boolean;
 }
 
 export interface ProfileVerdict extends Pick<Profile, 'name' | 'status' | 'object'> {
@@ -55,7 +57,29 @@ export function decide(pod: Pod, profiles: readonly Profile[], isComplete: boole
     pod.created !== undefined && pod.spec['schedulerName'] === 'fargate-scheduler' && admitted !== undefined
       ? decideAdmitted(pod, admitted, judged, isComplete)
       : decideByRules(pod, judged, now);
-  return { ...decision, profiles: judged.map(({ createdAt: _createdAt, activeSince: _activeSince, ...seen }) => seen) };
+  return {
+    ...decision,
+    traps: [...decision.traps, ...findDeletionTrap(decision, judged)],
+    profiles: judged.map(({ name, status, object, matches, selectors }) => {
+      return { name, status, ...(object !== undefined && { object }), matches, selectors };
+    }),
+  };
+}
+
+function findDeletionTrap({ taker }: Decision, judged: readonly Judged[]): readonly string[] {
+  if (judged.find(({ name }) => name === taker)?.isPredecessor !== true) return [];
+  const others = judged.filter(
+    ({ status, isPredecessor }) => !isPredecessor && ['ACTIVE', 'CREATING'].includes(status),
+  );
+  const next = others.find(({ matches }) => matches === true);
+  const isKnown = others.every(({ matches }) => matches !== null);
+  const copy =
+    next !== undefined
+      ? ` Profile "${next.name}" matches a new copy of it.`
+      : isKnown
+        ? ' No other profile matches it. Add a selector for it to the AWSFargateProfile.'
+        : '';
+  return [`The controller replaces Fargate profile "${taker}" and then deletes it, which stops the pod.${copy}`];
 }
 
 type Decision = Omit<Verdict, 'profiles'>;

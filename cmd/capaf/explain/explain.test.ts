@@ -516,6 +516,27 @@ describe('capaf explain pod', () => {
     });
   });
 
+  const ofShop = 'The controller replaces Fargate profile "default_shop" and then deletes it, which stops the pod.';
+  const deletions: readonly (readonly [what: string, next: readonly Selector[], trap: string])[] = [
+    [
+      'no other profile matches the pod',
+      [{ namespace: 'shop2' }],
+      `${ofShop} No other profile matches it. Add a selector for it to the AWSFargateProfile.`,
+    ],
+    ['the new one matches it', [WEB], `${ofShop} Profile "9999-default_shop" matches a new copy of it.`],
+  ];
+  for (const [what, next, trap] of deletions)
+    it(`warns that the controller will delete the profile that takes the pod, if ${what}`, async () => {
+      const predecessors = [{ name: 'default_shop', status: 'ACTIVE' }];
+      scene.managed('shop', next, { predecessors }, true, '9999-default_shop');
+      scene.inEks('default_shop', [{ namespace: 'shop' }]);
+      scene.inEks('9999-default_shop', next, { status: 'CREATING' });
+      const explanation = await scene.explainFile(manifest);
+      expect(explanation.taker).to.equal('default_shop');
+      expect(explanation.traps).to.include(trap);
+      expect(isFine(explanation)).to.equal(false);
+    });
+
   it('explains with the profiles of EKS alone', async () => {
     await threeProfiles();
     await golden('eks-only', scene.explainFile(manifest, { eksCluster: EKS }));

@@ -30,8 +30,12 @@ export async function readManaged({ client, namespace }: KubeAccess, cluster: st
  */
 export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[] | undefined): readonly Profile[] {
   if (inEks === undefined) return objects.flatMap((object) => [toProfile(object, undefined), ...inReplacement(object)]);
+  const predecessors = new Set(objects.flatMap(({ status }) => status?.predecessors?.map(({ name }) => name) ?? []));
   const profiles = new Map<string, Profile>(
-    inEks.map(({ name, status, selectors, createdAt }) => [name, { name, status, selectors, createdAt }]),
+    inEks.map(({ name, status, selectors, createdAt }) => {
+      const isPredecessor = predecessors.has(name);
+      return [name, { name, status, selectors, createdAt, ...(isPredecessor && { isPredecessor }) }];
+    }),
   );
   const ofObjects = objects.map((object): Profile => {
     // An object without the ARN has no profile yet, so a profile of its name belongs to a different owner.

@@ -20,7 +20,13 @@ import { type ExitCode, Failure, type Io, alignColumns, tell } from '../io.ts';
 import type { KubeAccess } from '../kube.ts';
 import { recordedAccount } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
-import { type ClusterOptions, openManagement, openPodCluster, requireCluster } from '../workload.ts';
+import {
+  type ClusterOptions,
+  openManagement,
+  openPodCluster,
+  requireCluster,
+  requireWorkloadKubeconfig,
+} from '../workload.ts';
 import { type ProfileVerdict, type Verdict, decide } from './decide.ts';
 import { type Violation, findLimits } from './fargate-limits.ts';
 import { type Pod, type PodFile, podOf, readPodFile } from './pod.ts';
@@ -59,6 +65,7 @@ export async function runExplainPod(name: string | undefined, options: ExplainOp
   const { filename } = options;
   requireCluster(options);
   if (name === undefined && filename === undefined) throw new Failure('name a pod, or a file with -f');
+  requireWorkloadKubeconfig(options, io);
   await using aws = openAws(options, io);
   await using management = openManagement(options, io);
   const open = () => openWorkload(options, management, io);

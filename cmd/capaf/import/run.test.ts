@@ -211,7 +211,7 @@ describe('capaf import', () => {
       const live = await run([], { from: 'live' });
       expect(live).to.deep.equal({
         code: 1,
-        out: 'AWS has no EKS cluster prod in eu-west-1; check --region, and the account of the credentials',
+        out: 'AWS has no EKS cluster prod in eu-west-1; check the region, which --region or an object names, and the account of the credentials',
       });
     });
 

@@ -3,6 +3,7 @@ import type { Clock } from 'controller-runtime/env';
 import { ProfileName, type RoleArn, type RoleName } from '../../../api/names.ts';
 import type * as cloud from '../../../pkg/cloud/index.ts';
 import { clusterArn, partitionOf, roleArn } from '../../../pkg/fargate/arns.ts';
+import { doesSelectorCover } from '../../../pkg/fargate/overlap.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import { OWNER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
@@ -24,6 +25,8 @@ export interface ChangedField {
   readonly after?: unknown;
   /** The Fargate profile that is replaced, because EKS cannot change this field. */
   readonly replaces?: string;
+  /** Selectors of the replaced profile: a pod can match them and match no selector of the new profile. */
+  readonly uncovered?: readonly cloud.FargateSelector[];
 }
 
 /** AWS's answers to the first reads of one kind, updated by the planned changes. */
@@ -281,7 +284,12 @@ export function profileFields(wanted: NewProfile, old: cloud.FargateProfile | un
   };
   const before = new Map<string, unknown>(Object.entries(changed));
   if (before.size === 0) return [{ name: 'fargateProfileName', before: replaces, after, replaces }, ...all];
-  return all.map((each) => (before.has(each.name) ? { ...each, before: before.get(each.name), replaces } : each));
+  const uncovered = selectors.filter((each) => !wanted.selectors.some((other) => doesSelectorCover(other, each)));
+  return all.map((each) => {
+    if (!before.has(each.name)) return each;
+    const isUncovered = each.name === 'selectors' && uncovered.length > 0;
+    return { ...each, before: before.get(each.name), replaces, ...(isUncovered && { uncovered }) };
+  });
 }
 
 /** Returns the changed fields of a role or profile. Fields that are not compared never change. */

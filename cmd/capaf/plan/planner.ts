@@ -219,7 +219,7 @@ export async function startPlanner(options: PlannerOptions) {
         else if (isWoken) isWoken = false;
         else if (delay !== undefined) {
           skipped += delay;
-          stage = 'keepPredecessorFor is over';
+          stage = 'keepPredecessorFor, at least 30 seconds, is over';
         } else if (!addSiblings()) {
           if (isOfAll) break;
           // The changes of the other objects may affect the objects at rest.

@@ -6,7 +6,8 @@ describe('describePlan', () => {
   it('lets no text of an object or of AWS control the terminal or imitate a line', () => {
     const hostile = 'a\u001b]0;\u202e\u009b2J\n  2. DeleteRole';
     const outcome = { ready: 'False', reason: hostile, message: hostile } as const;
-    const fields = [{ name: hostile, before: hostile, after: { [hostile]: hostile }, replaces: hostile }];
+    const uncovered = [{ namespace: hostile, labels: { [hostile]: hostile } }];
+    const fields = [{ name: hostile, before: hostile, after: { [hostile]: hostile }, replaces: hostile, uncovered }];
     const changes = [
       {
         operation: 'TagRole',
@@ -28,6 +29,7 @@ describe('describePlan', () => {
     const text = stripVTControlCharacters(describePlan([object], hostile, [hostile]));
     expect(text).not.to.match(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
     expect(text).not.to.match(/^ {2}2\. /m);
+    expect(text).to.match(/^ {7}The new profile does not take pods that match only the old selectors: namespace a/m);
     expect(text).to.contain('a\\u001b]0;\\u202e\\u009b2J 2. DeleteRole');
   });
 });

@@ -2,12 +2,15 @@ import { styleText } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import { keyOf } from 'controller-runtime/client';
 import { toPrintableLine } from 'controller-runtime/text';
+import type { FargateSelector } from '../../../pkg/cloud/index.ts';
+import { describeSelectors } from '../../../pkg/fargate/selectors.ts';
 import { FALLBACK_REGION, attempt, openAws } from '../aws.ts';
 import { readManagerSettings } from '../deployment.ts';
 import { type ExitCode, Failure, type Io, tell } from '../io.ts';
 import { type KubeAccess, openKube } from '../kube.ts';
 import { CHOOSE_OBJECTS, listObjects, requireOneNamespace } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
+import { requireWorkloadKubeconfig } from '../workload.ts';
 import { dryRun, readManifests } from './manifests.ts';
 import type { ChangedField } from './planned-aws.ts';
 import { type Outcome, startPlanner } from './planner.ts';
@@ -24,6 +27,7 @@ export interface PlanOptions extends CommonOptions {
 export async function runPlan(names: readonly string[], options: PlanOptions, io: Io): Promise<ExitCode> {
   const { filename = [] } = options;
   requireObjects(names, options);
+  requireWorkloadKubeconfig(options, io);
   const manifests = await readManifests(filename, io);
   if (manifests.length === 0 && filename.length > 0)
     throw new Failure(`there is no AWSFargateProfile in ${filename.join(', ')}`);
@@ -150,7 +154,7 @@ function describePods(pods: RunningPods | null): readonly string[] {
   ];
 }
 
-function describeField({ name: field, before, after, replaces }: ChangedField): readonly string[] {
+function describeField({ name: field, before, after, replaces, uncovered }: ChangedField): readonly string[] {
   const cause = replaces === undefined ? '' : ` (forces the replacement of "${replaces}")`;
   const name = toPrintableLine(`${field}${cause}`);
   if (before === undefined) return [`       ${name}: ${textOf(after)}`];
@@ -158,7 +162,13 @@ function describeField({ name: field, before, after, replaces }: ChangedField): 
     `       ${name}:`,
     styleText('red', `       - ${textOf(before)}`),
     ...(after === undefined ? [] : [styleText('green', `       + ${textOf(after)}`)]),
+    ...(uncovered === undefined
+      ? []
+      : [styleText('yellow', `       ${toPrintableLine(describeUncovered(uncovered))}`)]),
   ];
 }
+
+const describeUncovered = (selectors: readonly FargateSelector[]): string =>
+  `The new profile does not take pods that match only the old selectors: ${describeSelectors(selectors)}`;
 
 const textOf = (value: unknown): string => toPrintableLine(typeof value === 'string' ? value : JSON.stringify(value));

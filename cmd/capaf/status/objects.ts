@@ -28,8 +28,20 @@ export function objectNode(object: AWSFargateProfile, profiles: readonly TreeNod
     state: isReady ? 'Ready' : 'not Ready',
     result,
     message,
-    children: [...wrong.map(conditionNode), ...profiles, ...events.map(withoutRepetition)],
+    children: [
+      ...wrong.map(conditionNode),
+      ...findAvailable(conditions, profiles),
+      ...profiles,
+      ...events.map(withoutRepetition),
+    ],
   };
+}
+
+/** The name `predecessor` does not say whether pods can start. The condition does, also while a replacement fails. */
+function findAvailable(conditions: readonly Condition[], profiles: readonly TreeNode[]): readonly TreeNode[] {
+  if (!profiles.some(({ facts }) => facts?.['relation'] === 'predecessor')) return [];
+  const available = conditions.find(({ type, status }) => type === 'Available' && status === 'True');
+  return available === undefined ? [] : [{ ...conditionNode(available), result: 'ok' }];
 }
 
 /** Returns the conditions that show a problem; of those with the same reason and message, only the first. */

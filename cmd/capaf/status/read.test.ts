@@ -183,6 +183,22 @@ describe('what capaf status reads', () => {
     expect((await scene.find('Condition')).map(({ name }) => name)).to.deep.equal(['Ready', 'Available']);
   });
 
+  for (const [type, shown] of [
+    ['Replace', ['Ready', 'Available']],
+    ['Reject', ['Ready']],
+  ] as const)
+    it(`shows that an object is Available if EKS has only the predecessor of its profile, with ${type}`, async () => {
+      const since = { lastTransitionTime: '2026-01-01T00:00:00Z' };
+      const conditions = [
+        { type: 'Ready', status: 'False', reason: 'CreateFailed', message: 'no such subnet', ...since },
+        { type: 'Available', status: 'True', reason: 'Active', message: 'ACTIVE in EKS: "default_web"', ...since },
+      ];
+      const spec = { selectors: [{ namespace: 'other' }], updateStrategy: { type } };
+      scene.object('web', { profileName: 'default_web', conditions }, spec);
+      scene.inEks('default_web', 'default/web');
+      expect((await scene.find('Condition')).map(({ name }) => name)).to.deep.equal(shown);
+    });
+
   it('shows the last three events of an object, the newest first', () => {
     const events = [1, 2, 3, 4].map((number): KubeObject => {
       const metadata = { name: `web.${number}`, namespace: 'default', uid: 'u', resourceVersion: '1' };

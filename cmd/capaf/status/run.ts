@@ -8,7 +8,7 @@ import { openKube } from '../kube.ts';
 import { requireOneNamespace } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
 import { type TreeNode, renderTree } from '../tree.ts';
-import { type ClusterOptions, openPodCluster } from '../workload.ts';
+import { type ClusterOptions, openPodCluster, requireWorkloadKubeconfig } from '../workload.ts';
 import { type Target, readEksCluster, readStatus } from './read.ts';
 
 export interface StatusOptions extends CommonOptions, ClusterOptions {
@@ -22,6 +22,7 @@ export async function runStatus(names: readonly string[], options: StatusOptions
   requireOneNamespace(names, allNamespaces);
   if (workloadKubeconfig !== undefined && cluster === undefined && eksCluster === undefined)
     throw new Failure('--workload-kubeconfig is of one cluster: name it with --cluster or --eks-cluster');
+  requireWorkloadKubeconfig(options, io);
   await using aws = openAws(options, io);
   await using management = eksCluster === undefined ? openKube(options, io) : undefined;
   const openPods = ({ cluster: key, eksCluster: of }: Target) =>

@@ -57,7 +57,7 @@ export interface ManagedRole extends NewRole {
    * keep working.
    */
   readonly policiesInSpec: readonly string[];
-  /** What the controller adds to the role and may later remove, in the words of the record in its tags. */
+  /** What the controller adds to the role and may later remove, in the form of the added tags' digests. */
   readonly additions: readonly string[];
   /** Keys, folded, of the tags that other objects want on the role. */
   readonly keysOfOthers: readonly string[];

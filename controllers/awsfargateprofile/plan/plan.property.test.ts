@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
-import { boundaryAddition, isAdded, isRecordKey, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
+import { boundaryAddition, isAdded, isAddedTagKey, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { profileIdOf } from '../../shared/record.ts';
 import { type Mutation, subjectOf } from '../model/change.ts';
@@ -42,7 +42,7 @@ function tagsIn(mutation: Mutation): Tags {
 }
 
 const digestsIn = (tags: Tags): readonly string[] =>
-  Object.entries(tags).flatMap(([key, value]) => (isRecordKey(key) ? (value.match(/.{12}/g) ?? []) : []));
+  Object.entries(tags).flatMap(([key, value]) => (isAddedTagKey(key) ? (value.match(/.{12}/g) ?? []) : []));
 
 describe('The plans for random situations', () => {
   it('change no foreign profile, other than to adopt it', () => {
@@ -123,7 +123,7 @@ describe('The plans for random situations', () => {
       const tags = tagsBefore(mutation, planned);
       const { additionalTags = {}, roleAdditionalPolicies = [] } = planned.object.spec;
       if (mutation.kind === 'untagProfile' || mutation.kind === 'untagRole')
-        for (const key of mutation.keys.filter((each) => !isRecordKey(each))) {
+        for (const key of mutation.keys.filter((each) => !isAddedTagKey(each))) {
           expect(isAdded(tags, `tag ${key}`), 'a foreign tag').to.equal(true);
           expect(additionalTags, 'a wanted tag').not.to.have.property(key);
         }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Tagged, policyAddition, tagAddition, tagsToCreate, tagDrift, isAdded, recordTags } from './tag-drift.ts';
+import { type Tagged, policyAddition, tagAddition, tagsToCreate, tagDrift, isAdded, addedTags } from './tag-drift.ts';
 import { type KeyFold, type Tags, ADDED_TAG, foldCase, keepCase } from './tag-keys.ts';
 
 /** Returns wanted tags, all of which come from the user. */
@@ -7,14 +7,14 @@ const wanted = (tags: Tags, fold: KeyFold = keepCase) => ({
   tags,
   additions: Object.keys(tags).map((key) => tagAddition(key, fold)),
 });
-/** Returns the tags in AWS, whose record contains those in `added`. */
+/** Returns the tags in AWS, whose digests are those of `added`. */
 const found = (tags: Tags, added: Tags, fold: KeyFold = keepCase): Tagged => ({
   tags: { ...tags, ...tagsToCreate(wanted(added, fold)) },
 });
 const NO_DRIFT = { set: {}, remove: [] };
 
 describe('tagDrift', () => {
-  it('is empty when all wanted tags and their record exist, whatever other tags exist', () => {
+  it('is empty when all wanted tags and their digests exist, whatever other tags exist', () => {
     const tags = { theirs: 'x', 'aws:cloudformation:stack': 'y' };
     expect(tagDrift(wanted({ a: '1' }), found(tags, { a: '1' }), keepCase)).to.deep.equal(NO_DRIFT);
   });
@@ -27,7 +27,7 @@ describe('tagDrift', () => {
     expect(Object.keys(missing)).to.deep.equal(['b', 'c', ADDED_TAG]);
   });
 
-  it('removes only tags that the record proves, and that the spec does not name any more', () => {
+  it('removes only tags that a digest proves, and that the spec does not name any more', () => {
     const tags = found({ theirs: 'y' }, { a: '1', old: 'x' });
     expect(tagDrift(wanted({ a: '1' }), tags, keepCase)).to.deep.equal({ set: {}, remove: ['old'] });
   });
@@ -37,30 +37,30 @@ describe('tagDrift', () => {
     expect(tagDrift(wanted({ a: '1' }), found({ theirs: 'y' }, { a: '1' }), keepCase)).to.deep.equal(NO_DRIFT);
   });
 
-  it('drops from the record what is gone, and the record with its last entry', () => {
-    const { [ADDED_TAG]: record = '' } = tagsToCreate(wanted({ a: '1' }));
+  it('drops the digest of what is gone, and the added tags with the last one', () => {
+    const { [ADDED_TAG]: added = '' } = tagsToCreate(wanted({ a: '1' }));
     const { a: _gone, b: _also, ...both } = tagsToCreate(wanted({ a: '1', b: '2' }));
     const drift = tagDrift(wanted({ a: '1' }), { tags: { a: '1', ...both } }, keepCase);
-    expect(drift).to.deep.equal({ set: { [ADDED_TAG]: record }, remove: [] });
+    expect(drift).to.deep.equal({ set: { [ADDED_TAG]: added }, remove: [] });
     expect(tagDrift(wanted({}), { tags: both }, keepCase)).to.deep.equal({ set: {}, remove: [ADDED_TAG] });
     const last = tagDrift(wanted({}), found({}, { a: '1' }), keepCase);
     expect(last, 'in one call').to.deep.equal({ set: {}, remove: ['a', ADDED_TAG] });
   });
 
-  it('keeps a tag that another object wants on the role, and its record', () => {
+  it('keeps a tag that another object wants on the role, and its digest', () => {
     const tags = found({}, { Team: 'a', old: 'x' }, foldCase);
     const drift = tagDrift({ ...wanted({}), keysOfOthers: ['team'] }, tags, foldCase);
     expect(drift).to.deep.equal({ set: {}, remove: ['old'] });
   });
 
-  it('keeps the record of a policy that is still attached', () => {
+  it('keeps the digest of a policy that is still attached', () => {
     const additions = [policyAddition('arn:aws:iam::aws:policy/A')];
     const tags = tagsToCreate({ tags: {}, additions });
     expect(tagDrift(wanted({}), { tags, additions }, foldCase)).to.deep.equal(NO_DRIFT);
     expect(tagDrift(wanted({}), { tags }, foldCase), 'detached').to.deep.equal({ set: {}, remove: [ADDED_TAG] });
   });
 
-  it('never removes a tag of AWS, even if the record names it', () => {
+  it('never removes a tag of AWS, even if a digest names it', () => {
     const drift = tagDrift(wanted({}), found({}, { 'aws:x': 'y' }), keepCase);
     expect(drift.remove).to.deep.equal([]);
   });
@@ -78,9 +78,9 @@ describe('tagDrift', () => {
 });
 
 const many = (count: number): Tags => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 'v']));
-const recordKeys = (tags: Tags) => Object.keys(tags).filter((key) => key.startsWith(ADDED_TAG));
+const addedTagKeys = (tags: Tags) => Object.keys(tags).filter((key) => key.startsWith(ADDED_TAG));
 
-describe('The record of additions in tags', () => {
+describe('The added tags', () => {
   // If a digest changed, the controller would no longer recognize the additions of earlier versions.
   it('has these digests', () => {
     const additions = [tagAddition('team', keepCase), policyAddition('arn:aws:iam::aws:policy/ReadOnlyAccess')];
@@ -106,14 +106,14 @@ describe('The record of additions in tags', () => {
       [21, 22, 44, 47, 48, 50].map((count) => {
         const tags = tagsToCreate(wanted(many(count)));
         for (const value of Object.values(tags)) expect(value.length).to.be.most(256);
-        return [count, recordKeys(tags).length];
+        return [count, addedTagKeys(tags).length];
       }),
     );
     expect(counts).to.deep.equal({ 21: 1, 22: 2, 44: 3, 47: 3, 48: 2, 50: 0 });
   });
 
   it('counts the tags of others too', () => {
-    expect(recordKeys(recordTags(wanted({ a: '1' }), many(48), []))).to.have.length(1);
-    expect(recordKeys(recordTags(wanted({ a: '1' }), many(49), []))).to.have.length(0);
+    expect(addedTagKeys(addedTags(wanted({ a: '1' }), many(48), []))).to.have.length(1);
+    expect(addedTagKeys(addedTags(wanted({ a: '1' }), many(49), []))).to.have.length(0);
   });
 });

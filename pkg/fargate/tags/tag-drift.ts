@@ -20,25 +20,25 @@ export interface Tagged {
 
 /**
  * Returns the tags to set, including those that record the additions, and the keys to remove. Removes only keys that
- * the record proves to be set by this controller; tags of users and of AWS stay.
+ * the digests prove to be set by this controller; tags of users and of AWS stay.
  */
 export function tagDrift(wanted: WantedTags, { tags: found, additions = [] }: Tagged, fold: KeyFold): TagDrift {
   const wantedKeys = new Set([...Object.keys(wanted.tags).map(fold), ...(wanted.keysOfOthers ?? [])]);
   const isSurplus = (key: string): boolean =>
     !wantedKeys.has(fold(key)) && !isReserved(key) && isAdded(found, tagAddition(key, fold));
   const surplus = Object.keys(found).filter(isSurplus);
-  const recordWith = (keys: readonly string[]): Tags =>
-    recordTags(wanted, found, [...additions, ...keys.map((key) => tagAddition(key, fold))]);
-  // An entry is removed from the record only after the tag itself, so that a crash in between does not leave a tag
-  // without a record. But the whole record can be removed together with the last tag.
-  const record = recordWith(Object.keys(found));
-  const isRecordOver = hasNoTags(recordWith(Object.keys(found).filter((key) => !isSurplus(key))));
-  const surplusRecord = Object.keys(found).filter((key) => isRecordKey(key) && (isRecordOver || !(key in record)));
+  const addedWith = (keys: readonly string[]): Tags =>
+    addedTags(wanted, found, [...additions, ...keys.map((key) => tagAddition(key, fold))]);
+  // A digest is removed only after the tag itself, so that a crash in between does not leave a tag
+  // without a digest. But the added tags can be removed together with the last tag.
+  const added = addedWith(Object.keys(found));
+  const isNothingAdded = hasNoTags(addedWith(Object.keys(found).filter((key) => !isSurplus(key))));
+  const surplusAdded = Object.keys(found).filter((key) => isAddedTagKey(key) && (isNothingAdded || !(key in added)));
   const foundValues = new Map(Object.entries(found).map(([key, value]) => [fold(key), value]));
-  const all = { ...wanted.tags, ...record };
+  const all = { ...wanted.tags, ...added };
   return {
     set: Object.fromEntries(sortedEntries(all).filter(([key, value]) => foundValues.get(fold(key)) !== value)),
-    remove: [...surplus, ...surplusRecord].toSorted(),
+    remove: [...surplus, ...surplusAdded].toSorted(),
   };
 }
 
@@ -74,21 +74,21 @@ export const tagAddition = (key: string, fold: KeyFold): string => `tag ${fold(k
 export const policyAddition = (arn: string): string => `policy ${arn}`;
 export const boundaryAddition = (arn: string): string => `boundary ${arn}`;
 
-export const isRecordKey = (key: string): boolean => key.startsWith(ADDED_TAG);
+export const isAddedTagKey = (key: string): boolean => key.startsWith(ADDED_TAG);
 
-export const isAdded = (tags: Tags, addition: string): boolean => recordedDigests(tags).has(digestOf(addition));
+export const isAdded = (tags: Tags, addition: string): boolean => addedDigests(tags).has(digestOf(addition));
 
-export const tagsToCreate = (wanted: WantedTags): Tags => ({ ...wanted.tags, ...recordTags(wanted, {}, []) });
+export const tagsToCreate = (wanted: WantedTags): Tags => ({ ...wanted.tags, ...addedTags(wanted, {}, []) });
 
 /**
  * Returns the tags that record the wanted additions, and those `present` additions that `found` already records. AWS
  * allows 50 tags; additions without room are not recorded, so the controller does not remove them.
  */
-export function recordTags({ tags, additions }: WantedTags, found: Tags, present: readonly string[]): Tags {
-  const recorded = recordedDigests(found);
+export function addedTags({ tags, additions }: WantedTags, found: Tags, present: readonly string[]): Tags {
+  const recorded = addedDigests(found);
   const kept = recorded.size === 0 ? [] : present.map(digestOf).filter((digest) => recorded.has(digest));
   const digests = [...new Set([...additions.map(digestOf), ...kept])].toSorted();
-  const others = new Set([...Object.keys(tags), ...Object.keys(found)].filter((key) => !isRecordKey(key)));
+  const others = new Set([...Object.keys(tags), ...Object.keys(found)].filter((key) => !isAddedTagKey(key)));
   const count = Math.min(Math.ceil(digests.length / DIGESTS_PER_TAG), Math.max(MAX_TAGS - others.size, 0));
   return Object.fromEntries(
     Array.from({ length: count }, (_, index) => [
@@ -101,9 +101,9 @@ export function recordTags({ tags, additions }: WantedTags, found: Tags, present
 const digestOf = (addition: string): string =>
   createHash('sha256').update(addition, 'utf8').digest('base64url').slice(0, DIGEST_CHARACTERS);
 
-const recordedDigests = (tags: Tags): ReadonlySet<string> =>
+const addedDigests = (tags: Tags): ReadonlySet<string> =>
   new Set(
     Object.entries(tags)
-      .filter(([key]) => isRecordKey(key))
+      .filter(([key]) => isAddedTagKey(key))
       .flatMap(([, value]) => value.match(/.{12}/g) ?? []),
   );

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { ClusterName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { isRecordKey, tagAddition } from './tag-drift.ts';
+import { isAddedTagKey, tagAddition } from './tag-drift.ts';
 import {
   EKS_CLUSTER_TAG,
   NAMESPACE_TAG,
@@ -47,7 +47,7 @@ export const tagSources = (
 export const tagAdditions = ({ object, controlPlane }: TagSources, fold: KeyFold): readonly string[] =>
   [...Object.keys(object), ...Object.keys(controlPlane)].map((key) => tagAddition(key, fold));
 
-/** Returns the tags of a Fargate profile, without the record of the additions. */
+/** Returns the tags of a Fargate profile, without the added tags. */
 export function profileTags(
   owner: { readonly namespace: string; readonly name: string },
   sources: TagSources,
@@ -56,7 +56,7 @@ export function profileTags(
 }
 
 /**
- * Returns the tags of an IAM role, without the record of the additions. IAM treats keys that differ only in case as
+ * Returns the tags of an IAM role, without the added tags. IAM treats keys that differ only in case as
  * equal.
  */
 export function roleTags(
@@ -113,7 +113,7 @@ function mergeTags(ours: Tags, sources: TagSources, fold: KeyFold): E.Either<Tag
   const problems = [
     ...all.flatMap(validateTag),
     ...all
-      .filter(({ key }) => isRecordKey(key.toLowerCase()))
+      .filter(({ key }) => isAddedTagKey(key.toLowerCase()))
       .map(({ key, source }) => `tag "${key}" of ${source}: only this controller may set it`),
     ...conflictingKeys(sources.object, 'the AWSFargateProfile', fold),
     ...conflictingKeys(sources.controlPlane, 'the control plane', fold),

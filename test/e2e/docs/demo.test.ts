@@ -92,6 +92,22 @@ async function expectNothingLeft({ folder, text }: RunningDemo): Promise<void> {
   }
 }
 
+/**
+ * Runs the suggested `capaf explain pod` after the suggested set-up, as a user does in a new terminal: in another folder,
+ * with a PATH that has no Node.js. capaf exits with 2 if the profile has been ACTIVE for less than 30 seconds.
+ */
+async function runSuggestedCapaf(text: string): Promise<string> {
+  const [, suggestions = ''] = text.split('Try these commands in another terminal\n');
+  const [setUp = ''] = suggestions.split('\n\n');
+  const command = suggestions.split('\n').find((line) => line.includes('capaf explain pod')) ?? '';
+  const script = ['shopt -s expand_aliases', setUp, `${command} || [ $? = 2 ]`].join('\n');
+  const { stdout } = await promisify(execFile)('bash', ['--norc', '-c', script], {
+    cwd: tmpdir(),
+    env: { PATH: '/bin' },
+  });
+  return stdout;
+}
+
 function expectInOrder(text: string, patterns: readonly RegExp[]): void {
   const lines = text.split('\n');
   let from = 0;
@@ -208,6 +224,8 @@ describe('the demo', () => {
     demo = await startDemo();
     await eventually(() => demo.text().includes(STAYING));
     expect(demo.text()).to.match(/^ {2}export KUBECONFIG=.*\.kubeconfig$/m);
+    const suggested = await runSuggestedCapaf(demo.text());
+    expect(suggested).to.match(/^Fargate profile "default_web" takes Pod web-shop\/front\.$/m);
     expect(await processesWith(demo.folder)).to.have.length(4); // etcd, kube-apiserver, the manager and the watchdog
     expect(urlsIn(demo.text())).not.to.deep.equal([]);
 

@@ -183,6 +183,29 @@ describe('capaf plan', () => {
     expect(await state()).to.deep.equal(before);
   });
 
+  it('makes, as explain pod and status do, the AWS calls that the policy on its page allows', async () => {
+    const policy = JSON.parse(page.next('"Version"')) as { Statement: readonly { Action: readonly string[] }[] };
+    const { accessKeyId } = world.aws.admin.registerKey({ account: ACCOUNT });
+    const env = { AWS_ACCESS_KEY_ID: accessKeyId };
+    const replaced = fargateProfile('web', { updateStrategy: { type: 'Replace' }, selectors: [{ namespace: 'shop' }] });
+    const pod = {
+      kind: 'Pod',
+      metadata: { name: 'a', namespace: 'default' },
+      spec: { containers: [{ name: 'main' }] },
+    };
+    const stdin = manifest(replaced, fargateProfile('added'));
+    const runs = [
+      await runCapaf(world, ['plan', '-f', '-'], { env, stdin }),
+      await runCapaf(world, ['plan', '--delete', 'web'], { env }),
+      await runCapaf(world, ['explain', 'pod', '-f', '-', '--cluster', 'prod'], { env, stdin: manifest(pod) }),
+      await runCapaf(world, ['status'], { env }),
+    ];
+    for (const { code, stderr } of runs) expect(code, stderr).not.to.equal(1);
+    const made = world.aws.log.read({ accessKeyId }).map(({ service, operation }) => `${service}:${operation}`);
+    const withPermission = [...new Set(made)].filter((action) => action !== 'sts:GetCallerIdentity');
+    expect(withPermission.toSorted()).to.deep.equal(policy.Statement.flatMap(({ Action }) => Action));
+  });
+
   it('says of a retained object that its deletion deletes nothing in AWS', async () => {
     await world.patch('web', { spec: { deletionPolicy: 'Retain' } });
     const { stdout, stderr } = await runCapaf(world, ['plan', '--delete', 'web', '-o', 'json']);

@@ -125,7 +125,7 @@ describe('capaf status', () => {
       ],
       [
         ['--eks-cluster', 'nope'],
-        'AWS has no EKS cluster nope in us-east-1; check --region, and the account of the credentials',
+        'AWS has no EKS cluster nope in us-east-1; check the region, which --region or an object names, and the account of the credentials',
       ],
       [
         ['--workload-kubeconfig', 'x'],
