@@ -6,6 +6,7 @@ export {
   LABEL_KEY_FORM,
   LABEL_KEY_PATTERN,
   LABEL_VALUE_FORM,
+  MAX_ADDITIONAL_TAGS,
   NAMESPACE_FORM,
   NAMESPACE_PATTERN,
 } from './validation-rules.ts';

@@ -10,6 +10,7 @@ import {
 } from './cluster-validation-rules.ts';
 import {
   LABELS_RULES,
+  MAX_ADDITIONAL_TAGS,
   LABEL_VALUE_RULES,
   NAMESPACE_RULES,
   POLICY_ARN_RULES,
@@ -220,7 +221,7 @@ export const AWSFargateProfileSpec = object(
         description:
           'Additional tags of the profile, and of the role if this controller created it. The additionalTags of the control ' +
           "plane and the controller's own tags are set too. IAM ignores the case of letters in keys, so two keys that differ " +
-          'only in case must have the same value, unless roleARN is set. At most 47. Can be changed at any time; the ' +
+          `only in case must have the same value, unless roleARN is set. At most ${MAX_ADDITIONAL_TAGS}. Can be changed at any time; the ` +
           'controller removes only tags that it has set.',
         maxProperties: WIDE.tags,
         rules: TAGS_RULES,

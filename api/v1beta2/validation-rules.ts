@@ -118,9 +118,14 @@ const ALLOWED_CHARACTERS = 'letters, digits and spaces of any language, and _ . 
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
 /** AWS allows 50 tags per resource; the controller sets three on a role: Cluster, EKS cluster and namespace. */
+export const MAX_ADDITIONAL_TAGS = 47;
+
 export const TAGS_RULES: readonly Rule[] = [
   noNullValue('tag'),
-  { rule: 'size(self) <= 47', message: 'more than 47 tags; AWS allows 50, and the controller sets three of them' },
+  {
+    rule: `size(self) <= ${MAX_ADDITIONAL_TAGS}`,
+    message: `more than ${MAX_ADDITIONAL_TAGS} tags; AWS allows 50, and the controller sets three of them`,
+  },
   tagKeyRule('size(k) >= 1 && size(k) <= 128', 'is empty or too long', 'use 1 to 128 characters'),
   tagKeyRule(`!k.lowerAscii().startsWith('aws:')`, 'has the prefix aws:, which AWS reserves', 'use another key'),
   tagKeyRule(`k.matches(${TAG_CHARACTERS})`, FORBIDDEN_CHARACTER, `use ${ALLOWED_CHARACTERS}`),

@@ -84,7 +84,7 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
   laneMetrics.watchWaiting(() => retryStore.waitingForTurn);
   const parts = {
     ...kept,
-    recordTurnWait: (span: Ms) => laneMetrics.recordWait(span),
+    recordTurnSpan: (span: Ms) => laneMetrics.recordWait(span),
     recordEviction: (answer: Eviction['kind']) => options.profileMetrics.recordEviction(answer),
     recordEvent: ({ metadata }: Pick<KubeObject, 'metadata'>, { type, reason, message }: EventSpec) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
@@ -125,7 +125,7 @@ export type ReconcilerEnvironment = Pick<
 
 export type ReconcilerParts = Pick<
   ReconcilerOptions,
-  'profileWriter' | 'lanes' | 'recordTurnWait' | 'recordEviction' | 'roleLocks' | 'retryStore' | 'recordEvent'
+  'profileWriter' | 'lanes' | 'recordTurnSpan' | 'recordEviction' | 'roleLocks' | 'retryStore' | 'recordEvent'
 >;
 
 /** What a reconciler keeps between passes. It asks `queue` for passes. */

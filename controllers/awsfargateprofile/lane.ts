@@ -183,7 +183,7 @@ export class Lanes {
     const before = change.type === 'added' ? undefined : change.type === 'updated' ? change.previous : change.object;
     const after = change.type === 'deleted' ? undefined : change.object;
     const [left, joined] = [before, after].map((each) => (each === undefined ? undefined : this.decode(each)));
-    if (left !== undefined && joined !== undefined && placeOf(left) === placeOf(joined)) return;
+    if (left !== undefined && joined !== undefined && turnPlaceOf(left) === turnPlaceOf(joined)) return;
     if (left !== undefined && !this.isStoppedOtherwise(left)) this.wakeBehind(left, joined);
     if (joined !== undefined && !this.isStoppedOtherwise(joined)) this.overtake(joined);
   }
@@ -303,7 +303,7 @@ const isBefore = (one: AWSFargateProfile, other: AWSFargateProfile): boolean => 
 const orderOf = (object: AWSFargateProfile): string => turnOrderOf(object) + idOf(object);
 
 /** What decides about the place of an object among those of its cluster; `undefined` if it wants no turn. */
-const placeOf = (object: AWSFargateProfile): string | undefined =>
+const turnPlaceOf = (object: AWSFargateProfile): string | undefined =>
   wantsTurn(object) ? [turnGroupOf(object), orderOf(object), object.metadata.uid].join(' ') : undefined;
 
 const isSame = (one: AWSFargateProfile | undefined, other: AWSFargateProfile | undefined): boolean =>

@@ -137,7 +137,7 @@ describe('Reconciler', () => {
         },
       },
       lanes,
-      recordTurnWait: () => {},
+      recordTurnSpan: () => {},
       recordEviction: () => {},
       openPods: async () => E.right(undefined),
       controlPlaneFinalizer: {

@@ -34,7 +34,7 @@ import { plan } from './plan/plan.ts';
 import { type DesiredInputs, desiredFor, findSpecProblem } from './desired/desired.ts';
 import type { OpenPods } from './drain/open-pods.ts';
 import { execute } from './execute.ts';
-import { goalFor, type Goal } from './goal/goal.ts';
+import { goalFor, type Goal, type PursueGoal } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts, type ReadLiveInputs } from './goal/inputs.ts';
 import { metadataPatch, recordPatch } from './goal/metadata.ts';
 import { newChecks, mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
@@ -77,7 +77,7 @@ export interface ReconcilerOptions {
   readonly managerRegion?: string | undefined;
   readonly accounts?: ControlPlaneAccounts;
   readonly lanes: Lanes;
-  readonly recordTurnWait: (span: Ms) => void;
+  readonly recordTurnSpan: (span: Ms) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
    * By AWS account, namespace and role name: a tenant may name any role, and must not delay other tenants so. Claims
@@ -128,7 +128,7 @@ export class Reconciler {
       ...options,
       mutationTimeLeft: () => mutationTimeLeft(leadership),
       recordTurnWait: (object: AWSFargateProfile) =>
-        options.recordTurnWait(turnWait(retryStore.get(object), options.clock.monotonic())),
+        options.recordTurnSpan(turnWait(retryStore.get(object), options.clock.monotonic())),
     };
     this.guards = { checks: newChecks(services), preparations: newPreparations(services) };
   }
@@ -467,8 +467,6 @@ export class Reconciler {
     return this.finisher.finishRejected(lookup.decoded.right, reason, isPaused, context);
   }
 }
-
-type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
 
 interface AwsWork {
   readonly session: Session;

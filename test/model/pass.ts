@@ -185,7 +185,7 @@ function newManager(
       accounts: new ControlPlaneAccounts(sessions),
       limits: NO_LIMITS,
       sessions,
-      recordTurnWait: () => {},
+      recordTurnSpan: () => {},
       recordEviction: () => {},
       openPods: async (_session, _target, { predecessor }) => E.right(podsOf(ask, predecessor)),
       recordEvent: (_object, { reason }) => void events.push(reason),

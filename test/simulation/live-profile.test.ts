@@ -102,7 +102,7 @@ describe('a live profile', () => {
     expect(world.condition(WEB)?.message).to.equal(
       'Fargate profile "default_web" differs from the spec, and EKS cannot change these fields of a profile: the name is ' +
         'default_web in AWS, but other in the spec. Set spec.updateStrategy.type to Replace, and the controller creates a new profile before it deletes this one. Or create another AWSFargateProfile with selectors for the same ' +
-        'pods, and delete this object when the new one is Ready; unless spec.deletionPolicy is Retain, this deletes the profile. Until then the controller ' +
+        'pods, and delete this object when the new one is Ready; unless spec.deletionPolicy is Retain, this deletes the profile and stops its pods. Until then the controller ' +
         'does not change the profile.',
     );
     expect(statusOf(world, 'profileStatus')).to.equal('ACTIVE');

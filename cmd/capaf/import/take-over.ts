@@ -2,12 +2,12 @@ import * as E from 'fp-ts/lib/Either.js';
 import { stringify } from 'yaml';
 import { escapeHidden, hasHidden, toPrintableLine } from 'controller-runtime/text';
 import type { ClusterName, EksClusterName } from '../../../api/names.ts';
-import { API_VERSION, KIND, PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { API_VERSION, KIND, MAX_ADDITIONAL_TAGS, PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile, ProfileLookup } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { describeDifferentFields } from '../../../pkg/fargate/differences.ts';
 import * as tagKeys from '../../../pkg/fargate/tags/tag-keys.ts';
-import { MAX_TAGS, validateTag } from '../../../pkg/fargate/tags/tag-limits.ts';
+import { validateTag } from '../../../pkg/fargate/tags/tag-limits.ts';
 import type { Answer } from '../aws.ts';
 import { shellCommand } from '../shell.ts';
 import type { SourceProfile } from './facts.ts';
@@ -136,8 +136,6 @@ const orAbsent = (map: tagKeys.Tags): tagKeys.Tags | undefined => (Object.keys(m
  * spec.additionalTags.
  */
 const RESERVED = [tagKeys.CLUSTER_TAG_PREFIX, tagKeys.OWNER_TAG.slice(0, tagKeys.OWNER_TAG.lastIndexOf('/') + 1)];
-/** The CRD's limit: AWS allows 50 tags, and the controller adds up to three. */
-const MAX_ADDITIONAL_TAGS = MAX_TAGS - 3;
 
 const assignableTags = (tags: tagKeys.Tags): tagKeys.Tags =>
   Object.fromEntries(

@@ -266,7 +266,7 @@ function reconcileOn(
     leadership: { remaining: () => Number.POSITIVE_INFINITY },
     resync: RESYNC,
     ...newReconcilerParts({ client, caches, clock }, { add: wake, demote() {} }),
-    recordTurnWait: () => {},
+    recordTurnSpan: () => {},
     recordEviction: () => {},
     recordEvent: () => {},
   });

@@ -1,8 +1,12 @@
+import { DEFAULT_TIMINGS } from 'controller-runtime/election';
+import type { Ms } from 'controller-runtime/env';
 import { DIAGNOSTICS_FLAGS } from './diagnostics-flags.ts';
 import { LIMIT_FLAGS } from './operator-limit-flags.ts';
 
 /** The default of most concurrency flags of Cluster API's managers. */
 export const DEFAULT_CONCURRENCY = 10;
+
+const seconds = (span: Ms): string => `${span / 1_000}s`;
 
 /** Flags that Cluster API's managers also have keep their names and defaults, so that their manifests work here. */
 export const FLAGS = [
@@ -48,19 +52,19 @@ export const FLAGS = [
   {
     name: 'leader-elect-lease-duration',
     value: 'DURATION',
-    default: '15s',
+    default: seconds(DEFAULT_TIMINGS.leaseDuration),
     help: 'Time after which another manager takes a Lease that the leader does not renew',
   },
   {
     name: 'leader-elect-renew-deadline',
     value: 'DURATION',
-    default: '10s',
+    default: seconds(DEFAULT_TIMINGS.renewDeadline),
     help: 'Time for which the leader tries to renew the Lease before it exits',
   },
   {
     name: 'leader-elect-retry-period',
     value: 'DURATION',
-    default: '2s',
+    default: seconds(DEFAULT_TIMINGS.retryPeriod),
     help: 'Time between two attempts to take or renew the Lease',
   },
   {

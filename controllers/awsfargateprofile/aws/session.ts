@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { KubeObject } from 'controller-runtime/client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { credentialsName, type Session, type SessionRequest, type Sessions } from '../../../pkg/cloud/index.ts';
-import type { Goal } from '../goal/goal.ts';
+import type { PursueGoal } from '../goal/goal.ts';
 import { isSteady, hasChangeInProgress } from '../model/steady-state.ts';
 import { isProvisioned } from '../../shared/object-state.ts';
 import { locationOf } from '../../shared/record.ts';
@@ -10,8 +10,6 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
 import { type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { eksClusterNotAllowed, type ControlPlaneFacts, type Target } from '../goal/target.ts';
-
-type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
 
 /** The credentials must belong to the account in which the profile was created. */
 export async function openSession(

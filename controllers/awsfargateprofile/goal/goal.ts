@@ -30,6 +30,8 @@ import { recordOf, readRecord, locationOf } from '../../shared/record.ts';
 import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ReconcileInputs } from './inputs.ts';
 
+export type PursueGoal = Extract<Goal, { kind: 'pursue' }>;
+
 export type Goal =
   /** The object is being deleted and lacks the finalizer, or `clusterctl move` is moving it away. */
   | { readonly kind: 'ignore' }

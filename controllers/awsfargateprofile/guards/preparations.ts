@@ -8,7 +8,7 @@ import { MAX_RECORD, type ProfileRecord, isTooLong } from '../../shared/record.t
 import { hasFinalizer } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { recordPatch } from '../goal/metadata.ts';
-import { describeTurn, isQueuedMutation, subjectOf, type Mutation } from '../model/change.ts';
+import { describeTurn, isProfileOrRoleCreation, isQueuedMutation, subjectOf } from '../model/change.ts';
 import type { LaneWait, Lanes } from '../lane.ts';
 import { recordAhead } from '../record-changes.ts';
 import { type Reason, messageOf, newReason } from '../reasons/reasons.ts';
@@ -166,13 +166,11 @@ export function confirmFinalizer({
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
 }): Preparation {
   return async (mutation, { controlPlane, signal }) => {
-    if (!isCreation(mutation) || controlPlane === undefined) return undefined;
+    if (!isProfileOrRoleCreation(mutation) || controlPlane === undefined) return undefined;
     const reason = blockerFor(await controlPlaneFinalizer.confirm(controlPlane, signal), controlPlane);
     return reason && stop(reason);
   };
 }
-
-const isCreation = ({ kind }: Mutation): boolean => kind === 'createRole' || kind === 'createProfile';
 
 function blockerFor(result: FinalizerResult, controlPlane: ObjectKey): Reason | undefined {
   const name = keyText(controlPlane);

@@ -30,7 +30,8 @@ export const joinsControlPlane = (
 ): boolean =>
   mayJoinControlPlane(profile, controlPlane, facts) &&
   (hasSameIdentity(profile, controlPlane) ||
-    (placeOf(profile) !== undefined && facts.accounts?.accountOf(controlPlane) === placeOf(profile)?.account));
+    (knownLocationOf(profile) !== undefined &&
+      facts.accounts?.accountOf(controlPlane) === knownLocationOf(profile)?.account));
 
 /**
  * Reports whether the namespaces and the EKS clusters' names and regions are equal. False for a control plane that is
@@ -49,7 +50,7 @@ function mayJoinControlPlane(
     metadata.namespace === namespace &&
     (controlPlane.ready || finalizers.includes(CONTROL_PLANE_FINALIZER)) &&
     eksCluster.name === (controlPlane.eksClusterName ?? defaultEksClusterName(name, namespace)) &&
-    (eksCluster.region ?? placeOf(profile)?.region ?? managerRegion) === controlPlane.region
+    (eksCluster.region ?? knownLocationOf(profile)?.region ?? managerRegion) === controlPlane.region
   );
 }
 
@@ -70,12 +71,12 @@ export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } 
 function namedEksCluster(profile: InEksCluster): NamedEksCluster | undefined {
   const { clusterName, eksCluster } = profile.spec;
   if (clusterName !== undefined) return undefined;
-  const place = placeOf(profile);
+  const place = knownLocationOf(profile);
   const { identity } = recordOf(profile);
   return eksCluster ?? (place && { name: place.eksCluster, region: place.region, identityRef: identity });
 }
 
-function placeOf(profile: InEksCluster): KnownLocation | undefined {
+function knownLocationOf(profile: InEksCluster): KnownLocation | undefined {
   const location = locationOf(profile);
   return location.kind === 'known' ? location : undefined;
 }

@@ -240,7 +240,7 @@ export const BEFORE_AWS: readonly Phase[] = [
     name: 'tags-invalid',
     title: 'control plane tags that AWS refuses',
     arrange: (world) => {
-      patchControlPlane(world, { spec: { additionalTags: { 'aws:team': 'shop', record: 'x'.repeat(257) } } });
+      patchControlPlane(world, { spec: { additionalTags: { 'aws:team': 'shop', note: 'x'.repeat(257) } } });
       startAndApply(world);
     },
     until: ['Stalled', 'True', 'TagsInvalid'],

@@ -2,7 +2,7 @@ import { keyOf, keyText, type KubeObject } from 'controller-runtime/client';
 import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { missingProfileTags, missingRoleTags } from '../../../../pkg/fargate/ownership.ts';
 import { findProfile, findRole } from '../../model/observed-state.ts';
-import { type Mutation, isRoleRemoval, subjectOf } from '../../model/change.ts';
+import { type Mutation, isProfileOrRoleCreation, isRoleRemoval, subjectOf } from '../../model/change.ts';
 import type { ReconcileState } from '../guards.ts';
 
 /**
@@ -46,7 +46,7 @@ interface Claim {
 function claimOf(mutation: Mutation, pass: ReconcileState): Claim | undefined {
   const { account, region } = pass.desired.place;
   const roleKey = (name: string): string => `${account}/${name.toLowerCase()}`;
-  if (mutation.kind === 'createRole' || mutation.kind === 'createProfile') {
+  if (isProfileOrRoleCreation(mutation)) {
     const role = pass.desired.wanted?.role.name;
     return role && { kind: 'use', on: roleKey(role) };
   }
