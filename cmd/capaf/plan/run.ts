@@ -104,7 +104,7 @@ export function describePlan(objects: readonly ObjectWithPods[], account: string
     changes === 0 ? 'no changes' : `${count(changes, 'change')} in AWS account ${toPrintableLine(account)}`;
   const lines = [styleText('bold', `Plan for ${count(objects.length, 'AWSFargateProfile')}: ${verdict}`)];
   for (const object of objects) lines.push('', ...describeObject(object));
-  for (const note of notes) lines.push('', `${styleText('yellow', 'ProfileRecord')} ${toPrintableLine(note)}`);
+  for (const note of notes) lines.push('', `${styleText('yellow', 'Note')} ${toPrintableLine(note)}`);
   return `${lines.join('\n')}\n`;
 }
 
