@@ -127,7 +127,7 @@ describe('the drain of a predecessor', () => {
     const ended = guard(REMOVAL, drainingPass());
     await services.clock.advance(60_000);
     const obstacle = await ended;
-    expect(evicted).to.have.length(30);
+    expect(evicted).to.have.length(20);
     expect(obstacle)
       .to.nested.include({ 'reason.name': 'Draining' })
       .and.not.to.have.nested.property('reason.facts.problem');

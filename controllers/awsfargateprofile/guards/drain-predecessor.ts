@@ -26,8 +26,8 @@ export const DRAIN_INTERVAL: Ms = 10_000;
 /** A reconcile keeps a worker busy. The pods that it does not reach wait for the next reconcile. */
 const LIST_LIMIT: Ms = 15_000;
 /** No eviction begins later than this after the first one, and each one has its own limit. */
-const EVICTIONS_BEGIN_WITHIN: Ms = 10_000;
-const EVICTION_LIMIT: Ms = 5_000;
+const EVICTIONS_BEGIN_WITHIN: Ms = 5_000;
+const EVICTION_LIMIT: Ms = 10_000;
 const IN_FLIGHT = 10;
 
 /**

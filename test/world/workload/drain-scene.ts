@@ -66,13 +66,13 @@ export class DrainScene {
   }
 
   /** Waits until EKS has deleted a Fargate profile. */
-  gone(profile: string): Promise<unknown> {
+  gone(profile: string, timeoutMs?: number): Promise<unknown> {
     return eventually(
       async () => {
         if (this.world.awsView.profile(profile) !== undefined) throw new Error(await this.message());
         return true;
       },
-      { what: `the deletion of ${profile}` },
+      { what: `the deletion of ${profile}`, ...(timeoutMs !== undefined && { timeoutMs }) },
     );
   }
 

@@ -11,6 +11,8 @@ import { IamAuthenticator } from './iam-authenticator.ts';
 
 export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 const TICK_MS = 100;
+/** Many pods are looked at less often, so that this process leaves the processors to the servers. */
+const TICK_MS_PER_POD = 2;
 /** How long a container of the tests needs to become ready, and to end. */
 const READY_AFTER_MS = 300;
 const END_AFTER_MS = 300;
@@ -144,17 +146,19 @@ export class WorkloadCluster {
   private async run(): Promise<void> {
     while (!this.isStopped) {
       // The test may have stopped the API server.
-      await this.tick().catch(() => {});
-      await new Promise((resolve) => setTimeout(resolve, TICK_MS));
+      const pods = await this.tick().catch(() => 0);
+      await new Promise((resolve) => setTimeout(resolve, Math.max(TICK_MS, pods * TICK_MS_PER_POD)));
     }
   }
 
-  private async tick(): Promise<void> {
+  /** Returns the number of pods. */
+  private async tick(): Promise<number> {
     const profiles = await this.aws.profiles();
     const active = profiles.filter(({ status }) => status === 'ACTIVE').map(({ name }) => name);
     const pods = await this.pods();
     if (this.isWatched) this.fewestReady = Math.min(this.fewestReady, pods.filter(isReady).length);
     await Promise.all(pods.map((pod) => this.look(pod, active.toSorted())));
+    return pods.length;
   }
 
   private async look(pod: RawObject, active: readonly string[]): Promise<void> {
