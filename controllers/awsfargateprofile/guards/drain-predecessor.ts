@@ -21,18 +21,22 @@ export interface DrainServices extends LiveGuardServices {
   readonly writeRecord: (pass: ReconcileState, record: ReconcileState['record']) => Promise<Obstacle | undefined>;
 }
 
-/** Passes come sooner too, for example when a Cluster changes. */
+/** The interval between reconciles during a drain. Other reconciles come sooner, for example when a Cluster changes. */
 export const DRAIN_INTERVAL: Ms = 10_000;
-/** A reconcile keeps a worker busy. The pods that it does not reach wait for the next reconcile. */
+/**
+ * A reconcile keeps a worker busy, so each list has a limit. The pods that this reconcile does not reach wait for the
+ * next.
+ */
 const LIST_LIMIT: Ms = 15_000;
-/** No eviction begins later than this after the first one, and each one has its own limit. */
+/** No eviction begins later than this after the first eviction, and each eviction has its own limit. */
 const EVICTIONS_BEGIN_WITHIN: Ms = 10_000;
 const EVICTION_LIMIT: Ms = 5_000;
 const IN_FLIGHT = 10;
 
 /**
- * Before a replaced profile is deleted, moves its pods to the profile that replaces it, as `drainTimeout` asks for. The
- * other guards of the deletion are asked before the first eviction, and the turn in the lane is taken afterwards.
+ * Before a replaced profile is deleted, moves its pods to the profile that replaces it, if `drainTimeout` is set. The
+ * other live guards of the deletion are checked before the first eviction, and the turn in the lane is taken
+ * afterwards.
  */
 export function drainPredecessor(services: DrainServices): Preparation {
   return async (mutation, pass) => {
@@ -115,7 +119,7 @@ interface Evicted {
 
 const NONE: Evicted = { answers: [] };
 
-/** In the order of `pods`, until one request shows that the way in is closed. */
+/** Evicts `pods` in their order, until a request shows that there is no access. */
 async function evict(
   { clock, mutationTimeLeft, recordEviction }: DrainServices,
   access: PodAccess,
@@ -146,7 +150,7 @@ async function evict(
   return { answers: inOrder, ...(problem && { problem }) };
 }
 
-/** A stopping manager and its bugs are no problem of the workload cluster. */
+/** Returns errors of the workload cluster as a problem. Throws those of a stopping manager, and bugs. */
 async function attempt<A>(
   { signal, target }: ReconcileState,
   work: () => Promise<E.Either<DrainProblem, A>>,

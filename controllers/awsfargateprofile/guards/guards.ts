@@ -13,11 +13,14 @@ import { apiRejectionFrom } from '../../shared/api-rejections.ts';
 import type { Mutation, Plan } from '../model/change.ts';
 
 export interface ReconcileState {
-  /** As this pass last read or wrote it. */
+  /** The object as this reconcile last read or wrote it. */
   object: AWSFargateProfile;
-  /** As this pass last wrote it, or will write it at its end. */
+  /** The record as this reconcile last wrote it, or will write it at its end. */
   record: ProfileRecord;
-  /** Whether the API server has confirmed in this pass, before a change, that no other client has written the object. */
+  /**
+   * Whether the API server has confirmed in this reconcile, before a change, that no other client has written the
+   * object.
+   */
   isConfirmed?: boolean;
   readonly observed: Observed;
   readonly desired: Desired;
@@ -29,14 +32,14 @@ export interface ReconcileState {
   readonly session: Session;
   readonly retry: RetryHandle;
   readonly lane: string;
-  /** How the drain of the profile has ended that this pass deletes. */
+  /** How the drain of the profile that this reconcile deletes has ended. */
   drained?: Drained;
   readonly signal: AbortSignal;
 }
 
 export type Obstacle =
   | { readonly kind: 'stop'; readonly reason: Reason }
-  /** The role or its access entry stays, because `by` uses it. The other changes follow. */
+  /** The role or its access entry stays, because `by` uses it. The execution continues with the other changes. */
   | { readonly kind: 'keep'; readonly by: string };
 
 export const stop = (reason: Reason): Obstacle => ({ kind: 'stop', reason });
@@ -52,7 +55,7 @@ export interface Guards {
   readonly preparations: readonly Preparation[];
 }
 
-/** A request that the API server rejects is an obstacle too. Other errors are thrown. */
+/** Returns what prevents the change. A request that the API server rejects is an obstacle too. Throws other errors. */
 export async function findObstacle(
   { checks, preparations }: Guards,
   mutation: Mutation,
