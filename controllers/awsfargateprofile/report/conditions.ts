@@ -91,8 +91,8 @@ function describeReplacement(pass: CompletedReconcile, replacement: Reason): str
 }
 
 /**
- * On an object that was Ready. `kept`: `Ready` stays as it is, in an outage only for a while. `lost`: that time is
- * over, and it becomes Unknown. `none`: it is False, or the object was not Ready.
+ * Returns the effect on an object that was Ready. `kept`: `Ready` stays as it is, in an outage only for a while.
+ * `lost`: that time is over, and `Ready` becomes Unknown. `none`: `Ready` is False, or the object was not Ready.
  */
 export function effectOnReady(pass: CompletedReconcile, reason: Reason): 'kept' | 'lost' | 'none' {
   const { object, facts, waited } = pass;
@@ -118,7 +118,7 @@ const isSeenBroken = ({ facts }: CompletedReconcile): boolean =>
   facts !== undefined &&
   (facts.plan.profile === 'broken' || facts.plan.role === 'broken' || facts.plan.role === 'notRead');
 
-/** A later call to AWS may have got no answer. */
+/** Reports whether AWS has shown that the profile is broken. A later call to AWS may have got no answer. */
 const isProfileSeenLost = ({ facts }: CompletedReconcile): boolean =>
   facts?.desired.wanted !== undefined && facts.plan.profile === 'broken';
 
@@ -139,7 +139,9 @@ export function contentsOfAffectedConditions(
   ];
 }
 
-/** A condition that `reason` does not concern shows the observed state of AWS. */
+/**
+ * Returns the content of a condition. If `reason` does not concern this condition, it shows the observed state of AWS.
+ */
 function contentOf(
   pass: CompletedReconcile,
   reason: Reason | undefined,
@@ -182,7 +184,10 @@ function profileValue(pass: CompletedReconcile, reason: Reason | undefined): Con
   return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
 }
 
-/** Whether some profile of the object is ACTIVE, as the spec asks for or not. Its tags or the record prove that it is one. */
+/**
+ * Shows whether some profile of the object is ACTIVE, even one that differs from the spec. Its tags or the record must
+ * prove that it is the object's.
+ */
 export function availableValue(pass: CompletedReconcile): ConditionContent {
   const { facts } = pass;
   if (facts === undefined) return unchangedValue(pass, 'Available');
@@ -215,8 +220,8 @@ function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'pro
 }
 
 /**
- * The nature as conditions show it: `retry` becomes `human` after many attempts, or after the `patience` of the reason,
- * for which `human` too is shown as `retry`.
+ * Returns the nature as conditions show it. `retry` becomes `human` after many attempts. For a reason with a
+ * `patience`, both are shown as `retry` before this time is over, and as `human` afterwards.
  */
 export function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
   const nature = natureOf(reason);
@@ -227,7 +232,10 @@ export function reportedNature(reason: Reason, { attempts, waited }: CompletedRe
   return isInVain ? 'human' : 'retry';
 }
 
-/** After many failures of a profile, the message of the failure stays while the controller retries once more. */
+/**
+ * Returns the condition Stalled if it is True. After many failures of a profile, the failure's message stays while the
+ * controller retries once more.
+ */
 export function stalledUpdate(pass: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, end, attempts, waited } = pass;
   const observedGeneration = object.metadata.generation ?? 0;
@@ -242,11 +250,14 @@ export function stalledUpdate(pass: CompletedReconcile, nature: Nature | undefin
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
-/** A problem that is reported although AWS matches the spec, and that only a user can end. */
+/** Returns a problem that is reported although AWS matches the spec, and that only a user can end. */
 export const noticeAfter = (pass: CompletedReconcile): Reason | undefined =>
   pass.end === 'inSync' ? noticesOf(pass).find((notice) => isForUser(notice, pass)) : undefined;
 
-/** A user is told of a refused change at once, and of a predecessor that EKS fails to delete after some attempts. */
+/**
+ * Reports whether a notice is shown to users: a refused change at once, and a predecessor that EKS fails to delete
+ * after some attempts.
+ */
 const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
   natureOf(notice) === 'human' || (notice.name === 'DeleteFailed' && attempts >= ATTEMPTS_UNTIL_STALLED);
 
@@ -268,7 +279,10 @@ export const falseFor = (reason: Reason, { waited }: CompletedReconcile): Condit
 export const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
 export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
 
-/** For a pass that has no new value. A problem in Kubernetes objects is solved when such a pass ends. */
+/**
+ * Returns the previous value, for a reconcile that has no new value. A problem in Kubernetes objects is solved when
+ * such a reconcile ends, so it is not repeated.
+ */
 export function unchangedValue({ object }: CompletedReconcile, type: ConditionType): ConditionContent {
   const before = conditionOf(object.status?.conditions, type);
   return before === undefined || isKubernetesReason(before.reason)

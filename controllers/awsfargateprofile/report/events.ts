@@ -22,7 +22,7 @@ import {
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 import { DELETING } from '../model/profile-status.ts';
 
-/** Where Cluster API Provider AWS records an event too, reason and text are the same. */
+/** An event. If Cluster API Provider AWS records the event too, reason and text are the same. */
 export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -42,7 +42,10 @@ export function eventsAfter(pass: CompletedReconcile): readonly EventSpec[] {
   ];
 }
 
-/** The event of `RoleRecreated` already has the error message of a refused change of an access entry. */
+/**
+ * Returns the steps that have events. If the reason is `RoleRecreated`, its event already contains the error message of
+ * a refused change of an access entry.
+ */
 function stepsToReport(pass: CompletedReconcile): readonly Step[] {
   const steps = pass.execution?.steps ?? [];
   return reasonOf(pass)?.name === 'RoleRecreated'
@@ -62,8 +65,9 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
   );
 
 /**
- * There is no event if the user wants the profile to stay, or if the deletion in AWS had begun: then the controller has
- * removed the finalizer, or a user did so as a condition advised.
+ * Returns the event for an object that is deleted without the finalizer. There is no event if the user wants the
+ * profile to stay, or if the deletion in AWS had begun: then the controller has removed the finalizer, or a user has
+ * removed it on the advice of a condition.
  */
 export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
   const { in: location, deleting } = recordOf(object);
@@ -132,7 +136,7 @@ const podsOf = (count: number): string => `${count} ${count === 1 ? 'pod' : 'pod
 function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[] {
   const subject = subjectOf(mutation);
   if (outcome.kind === 'failed') {
-    // A request that was not sent is no failure of AWS.
+    // A request that was not sent did not fail in AWS.
     return isNotDispatched(outcome.failure) ? [] : failureOf(mutation, subject, outcome.failure);
   }
   if (outcome.kind !== 'done') return [];
@@ -167,7 +171,7 @@ function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[]
         ),
       ];
     case 'deleteAccessEntry':
-      // The deletion of the role follows, and has an event.
+      // The deletion of the role follows, and has its own event.
       return mutation.because === 'roleDeletion'
         ? []
         : [
@@ -227,7 +231,7 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
   return [warning(reason, `Failed to ${doing(subject)}${said}. ${outlook}`)];
 }
 
-/** The event of `RoleRecreated` already says the same. */
+/** Returns the events about unreadable access entries, unless the event of `RoleRecreated` already says the same. */
 function eventsOfUnreadableEntries(pass: CompletedReconcile): readonly EventSpec[] {
   if (reasonOf(pass)?.name === 'RoleRecreated') return [];
   return (pass.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
@@ -261,7 +265,10 @@ function eventsOfKeptRoles({ end, execution }: CompletedReconcile): readonly Eve
   );
 }
 
-/** The status shows what was reported before, and the annotation what was recorded before. */
+/**
+ * Returns the events about profiles. The status shows what was reported before, and the annotation what was recorded
+ * before.
+ */
 function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonly EventSpec[] {
   if (facts === undefined) return [];
   const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
@@ -294,7 +301,7 @@ const problemOf = (pass: CompletedReconcile): Reason | undefined => reasonOf(pas
 const adviceOf = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
   end === 'inSync' && facts !== undefined ? facts.plan.advice : [];
 
-/** Recorded when the problem begins or changes; the conditions show it as long as it lasts. */
+/** Returns an event if the problem begins or changes; the conditions show it as long as it lasts. */
 function eventOfProblem(pass: CompletedReconcile): readonly EventSpec[] {
   const reason = problemOf(pass);
   if (reason === undefined || stepsToReport(pass).some(({ outcome }) => outcome.kind === 'failed')) return [];
@@ -304,14 +311,20 @@ function eventOfProblem(pass: CompletedReconcile): readonly EventSpec[] {
   return [isProblem ? warningFor(reason) : normal(reason.name, messageOf(reason))];
 }
 
-/** After a start, a condition with the same reason shows that an earlier process has told it. */
+/**
+ * Reports whether an event has already announced the reason. After a start, a condition with the same reason shows that
+ * an earlier process announced it.
+ */
 function isTold({ object, end, told }: CompletedReconcile, reason: Reason): boolean {
   if (told !== undefined) return told.problem === messageOf(reason);
   const types = end === 'inSync' ? (['Stalled', 'Ready'] as const) : conditionTypesFor(object, reason);
   return types.some((type) => conditionOf(object.status?.conditions, type)?.reason === reason.name);
 }
 
-/** Recorded when a problem begins or changes. After a start, that of an object that was Ready has been told. */
+/**
+ * Returns an event for each problem that begins or changes. After a start, the problems of an object that was Ready
+ * count as announced.
+ */
 function eventsOfAdvice(pass: CompletedReconcile): readonly EventSpec[] {
   const { object, told } = pass;
   const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';

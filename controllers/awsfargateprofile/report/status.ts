@@ -13,8 +13,8 @@ import { type ConditionUpdate, conditionOf, mergeConditions } from './condition-
 import { conditionsAfter } from './conditions.ts';
 
 /**
- * The status is a report: a function of the pass, with what this pass did not read kept as it was. It equals the old one if
- * nothing has changed.
+ * Returns the status after a reconcile. It keeps what this reconcile did not read, and equals the old status if nothing
+ * has changed.
  */
 export function statusAfter(pass: CompletedReconcile): AWSFargateProfileStatus {
   const { object, facts } = pass;
@@ -34,7 +34,7 @@ export function statusAfter(pass: CompletedReconcile): AWSFargateProfileStatus {
 const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete' =>
   isRetained(object) ? 'Retain' : 'Delete';
 
-/** `by` lists the causes in the words of Cluster API. */
+/** Returns the status of a paused object. `by` lists the causes in the words of Cluster API. */
 export function pausedStatus(object: AWSFargateProfile, by: readonly string[], now: Ms): AWSFargateProfileStatus {
   const before = object.status ?? {};
   const update = (type: string, message: string): ConditionUpdate => ({
@@ -135,13 +135,13 @@ function roleStatus(
   };
 }
 
-/** The policies that the spec asks for, and those that this controller attached before. */
+/** Returns the attached policies that the spec contains, or that this controller attached before. */
 function ownPolicies({ wanted }: Desired, role: FoundRole): readonly string[] {
   const policies = wanted?.role.kind === 'managed' ? wanted.role.policies : [];
   return role.attached.filter((arn) => policies.includes(arn) || isAdded(role.tags, policyAddition(arn)));
 }
 
-/** The status before a change that ends or interrupts the work of a profile; `undefined` if `Ready` is not True. */
+/** Returns the status before a change that ends or interrupts a profile's work; `undefined` if `Ready` is not True. */
 export function statusBefore(
   object: AWSFargateProfile,
   reason: Reason,
