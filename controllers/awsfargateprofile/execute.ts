@@ -53,7 +53,7 @@ export interface ExecuteServices {
   readonly clock: Clock;
 }
 
-/** Each change that was sent is added to `execution`, even if this function throws. */
+/** Makes the planned changes. Adds each change that was sent to `execution`, even if this function throws. */
 export async function execute(
   plan: Plan,
   pass: ReconcileState,
@@ -69,7 +69,7 @@ export async function execute(
   else execution.notices.push(left);
 }
 
-/** `undefined`: all changes were made, as far as they are not optional. */
+/** Returns why a change was not made; `undefined` if all changes were made, except for optional ones. */
 async function makeChanges(
   changes: readonly Change[],
   pass: ReconcileState,
@@ -87,7 +87,7 @@ async function makeChanges(
 
 const isAboutKept = (mutation: Mutation, name: string): boolean => isRoleRemoval(mutation) && mutation.name === name;
 
-/** `undefined`: the execution goes on. */
+/** Returns why the execution ends with this change; `undefined` if it continues. */
 async function makeChange(
   change: Change,
   pass: ReconcileState,
@@ -99,7 +99,7 @@ async function makeChange(
   const before = pass.record;
   try {
     recordProfileFailure(pass, mutation, clock);
-    // The claim comes before the guards, which read who uses the role of a removal.
+    // The claim comes before the guards, which read who uses a role that is to be removed.
     if (!claims.tryClaim(mutation, pass))
       return newReason('NotNow', { because: 'another object uses or changes the same resource' });
     const obstacle = await findObstacle(services.guards, mutation, pass);
@@ -122,12 +122,15 @@ async function makeChange(
   }
 }
 
-/** Reports why an optional change was not made, and goes on; the reason for another change ends the execution. */
+/**
+ * Records a notice that an optional change was not made, and lets the execution continue. For any other change, returns
+ * the reason, which ends the execution.
+ */
 function tolerate({ mutation, optional }: Change, reason: Reason, execution: Execution): Reason | undefined {
-  // After another error than a refusal, the next attempt may succeed.
+  // After an error other than a refusal, the next attempt may succeed, so the execution ends.
   const isRefusal = reason.name === 'AccessDenied' || reason.name === 'Refused' || reason.name === 'AWSQuotaExceeded';
   if (optional !== true || isUnreported(reason) || !(isRefusal || mutation.kind === 'setBoundary')) return reason;
-  // The permission for access entries is optional too, so a refusal has an event, but is no problem of the object.
+  // The permission for access entries is optional too. Its refusal has an event, but it is not a problem of the object.
   if (!isAccessEntryMutation(mutation)) execution.notices.push(reason);
   return undefined;
 }
@@ -158,7 +161,7 @@ function updateLane(
   else if (reason?.name === 'ClusterUpdating') lanes.close(lane, reason.facts.remaining, reason.facts.said);
 }
 
-/** `undefined` if the change was made. */
+/** Returns why the change was not made; `undefined` if it was made. */
 function reasonFor(
   pass: ReconcileState,
   mutation: Mutation,
@@ -198,7 +201,10 @@ function reasonFor(
   }
 }
 
-/** AWS contradicts itself about whether a resource exists. `detail` is the text for the user if that lasts. */
+/**
+ * Returns the reason to report while AWS contradicts itself about whether a resource exists. Users read `detail` if the
+ * contradiction lasts.
+ */
 function contradictionReason({ retry }: ReconcileState, resource: string, detail: string, now: Ms): Reason {
   const propagating = inconsistentAnswers(resource);
   return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
@@ -206,7 +212,10 @@ function contradictionReason({ retry }: ReconcileState, resource: string, detail
     : newReason('AWSError', { detail: `${resource}: ${detail}` });
 }
 
-/** EKS sends the same error for a wrong trust policy and for one that IAM has not propagated yet. */
+/**
+ * Returns the reason for a role that EKS rejects. EKS sends the same error for a wrong trust policy and for one that
+ * IAM has not propagated yet, so the policy counts as wrong only if the rejection lasts.
+ */
 function trustReason(pass: ReconcileState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = pass;
   const role = desired.wanted?.role;
@@ -224,7 +233,7 @@ function trustReason(pass: ReconcileState, problem: string, now: Ms): Reason {
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
 }
 
-/** No pass sends the change again before its backoff is over. */
+/** Returns the reason for a failed change. No reconcile sends the change again before its backoff is over. */
 function failureReason(pass: ReconcileState, mutation: Mutation, failure: aws.AwsFailure, now: Ms): Reason {
   const { retry, target, session, desired, observed } = pass;
   if (
@@ -266,8 +275,8 @@ function failureReason(pass: ReconcileState, mutation: Mutation, failure: aws.Aw
 }
 
 /**
- * The tag in which the controller records its additions goes along with the tags of the user, and is left out of
- * messages.
+ * Returns the tags that the mutation changes, for messages. Leaves out the tag in which the controller records its
+ * additions, unless the mutation changes no other tag.
  */
 function tagChangeIn(mutation: Mutation): TagChange | undefined {
   if (!('tags' in mutation || 'keys' in mutation)) return undefined;
@@ -277,7 +286,9 @@ function tagChangeIn(mutation: Mutation): TagChange | undefined {
   return { change: 'tags' in mutation ? 'set' : 'remove', keys, resource: resourceOf(mutation) };
 }
 
-/** EKS chooses the subnets of a new profile with the EC2 permissions of the caller. */
+/**
+ * Reports whether EKS could not choose the subnets of a new profile, for which it uses the caller's EC2 permissions.
+ */
 const isSubnetChoiceDenied = (mutation: Mutation, failure: aws.AwsFailure, { action = '' }: aws.Denial): boolean =>
   mutation.kind === 'createProfile' &&
   mutation.profile.subnets.length === 0 &&
