@@ -50,7 +50,10 @@ export interface CompletedReconcileParts {
   readonly attempts?: number;
 }
 
-/** Returns the result of a pass, which by default has read nothing from AWS, and whose changes have not touched the record. */
+/**
+ * Returns the result of a reconcile, which by default has read nothing from AWS, and whose changes have not touched the
+ * record.
+ */
 export function completedPass({
   object = anObject(),
   end = 'inSync',
@@ -79,10 +82,7 @@ export function completedPass({
   };
 }
 
-/**
- * Returns the result of a pass that has read AWS. By default AWS has the Fargate profile and the role that the spec asks
- * for.
- */
+/** Returns the result of a reconcile that has read AWS. By default, Fargate profile and role match the spec. */
 export const observedPass = (given: CompletedReconcileParts): CompletedReconcile => {
   const { seen = asWanted() } = given;
   return completedPass({ desired: desiredOf(given.object, {}, seen), seen, ...given });
