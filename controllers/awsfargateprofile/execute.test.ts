@@ -46,7 +46,7 @@ import {
 } from './testing/pass-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
 
-/** A writer in which the function `write` answers each patch of the record, which it gets as text. */
+/** Returns a writer whose patches of the record are answered by the function `write`, which gets the record as text. */
 const notingWriter = (
   write: (object: AWSFargateProfile, text: string) => Promise<AWSFargateProfile | undefined>,
 ): TestServices['profileWriter'] => ({
@@ -61,7 +61,7 @@ describe('execute', () => {
   let services: TestServices;
   beforeEach(() => (services = newServices()));
 
-  /** Executes a plan, by default that of the pass. */
+  /** Executes a plan, by default the plan in `pass`. */
   async function execution(pass: ReconcileState, over: ServiceOverrides = {}, planned?: Plan): Promise<Execution> {
     const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
     const guards = newGuards({ ...services, ...over, clock: services.clock, live: { ...services.live, ...over.live } });

@@ -103,7 +103,7 @@ describe('Finisher', () => {
 
   describe('the record of a pass', () => {
     const record: ProfileRecord = { ...FIRST_RECORD, ...RECORDED_THERE };
-    /** The objects that were written, each as what was written and the resourceVersion that it had. */
+    /** Returns the objects that were written, each as what was written and the resourceVersion before. */
     const writesOf = async (result: ReconcileResult, isRefused = false): Promise<readonly string[]> => {
       const writes: string[] = [];
       await finish(result, async (object, status) => {
@@ -240,7 +240,7 @@ describe('Finisher', () => {
     ] as const)
       it(`reports the rejection only in events, with a growing backoff, when ${situation}`, async () => {
         const first = await finishRejected(write);
-        // No write of the status succeeds in this test, so nothing but events reports the rejection.
+        // No write of the status succeeds in this test, so only events report the rejection.
         for (let minute = 0; minute < 10; minute++) {
           await clock.advance(60_000);
           await finish(creating, write);

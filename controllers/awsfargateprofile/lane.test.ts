@@ -24,7 +24,7 @@ const deleted = (name: string, hour = 10): AWSFargateProfile =>
     metadata: { ...createdAt(hour), ...DELETED },
     record: { in: HERE, profiles: [{ name: ProfileName.of(`team-a_${name}`), id: 'x' }] },
   });
-/** Returns an object that names its EKS cluster instead of a Cluster. */
+/** Returns an object with spec.eksCluster instead of spec.clusterName. */
 const joined = (name: string, region: string, identity?: string, kind = 'Role'): AWSFargateProfile => ({
   ...profile(name),
   spec: {
@@ -68,7 +68,9 @@ describe('Lanes', () => {
     if (wait === undefined) lanes.release(lane, object);
     return describeWait(wait);
   };
-  /** Returns three objects that wait for their first profile, in their order, and forgets whom they have woken. */
+  /**
+   * Returns three objects that wait for their first profile, in their order, and forgets which objects they have woken.
+   */
   function putThree(): readonly [AWSFargateProfile, AWSFargateProfile, AWSFargateProfile] {
     const three = [world.put(profile('a')), world.put(profile('b')), world.put(profile('c'))] as const;
     world.woken.length = 0;
@@ -81,7 +83,7 @@ describe('Lanes', () => {
   };
 
   describe('order the objects of a cluster', () => {
-    /** Returns the names of the objects that go before a young object, in their order. */
+    /** Returns the names of the objects that go before a young object, in order. */
     function order(objects: readonly AWSFargateProfile[]): string {
       for (const object of objects) world.put(object);
       const { spec } = objects.at(-1) ?? profile('z');

@@ -5,7 +5,7 @@ import { newReason } from './reasons/reasons.ts';
 import { CREATED_AT, aCluster, anObject } from './testing/builders.ts';
 
 const SECOND = 1_000;
-/** A retry state that differs from the empty one. */
+/** A retry state that is not empty. */
 const SURVEYED: RetryState = { surveyed: { until: SECOND } };
 
 function newStore(): { readonly store: RetryStore; readonly at: (now: number) => void } {

@@ -57,8 +57,8 @@ const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, nam
 /** Returns the finalizer or annotation that a merge patch of metadata changes. */
 const changeIn = (body: string): string => ['finalizers', 'record'].find((word) => body.includes(word)) ?? 'metadata';
 
-// `plan`, `findObstacle` and `execute` have tests of their own. The tests of this file cover the order of the
-// requests of a reconcile, and reconciles that end before they read or change AWS.
+// `plan`, `findObstacle` and `execute` have separate tests. The tests in this file cover the order of a reconcile's
+// requests, and reconciles that end before they read or change AWS.
 describe('Reconciler', () => {
   let api: Api;
   let aws: SimulatedAws;
@@ -167,7 +167,7 @@ describe('Reconciler', () => {
       'reason',
     );
   };
-  /** The record that the object has in the API server. */
+  /** Returns the record that the object has in the API server. */
   const recorded = (): ProfileRecord => {
     const decoded = decodeAWSFargateProfile(now());
     return E.isRight(decoded) ? recordOf(decoded.right) : expect.fail('the object cannot be decoded');
@@ -216,7 +216,7 @@ describe('Reconciler', () => {
       'confirm the control plane finalizer',
       'PATCH record',
       'CreateRole',
-      // The id of the role, which the answer of IAM has.
+      // This write adds the role's id from IAM's answer.
       'PATCH record',
       'AttachRolePolicy',
       'confirm the control plane finalizer',
@@ -680,7 +680,7 @@ describe('Reconciler', () => {
   });
 
   describe('with a failing API server', () => {
-    /** Makes the fake API server give `answer` to the n-th PATCH whose path ends with `end`. */
+    /** Makes the fake API server return `answer` for the n-th PATCH whose path ends with `end`. */
     function atWrite(nth: number, end: string, answer: ReturnType<Intercept>): void {
       let seen = 0;
       const { intercept } = api.server;

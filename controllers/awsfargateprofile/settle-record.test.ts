@@ -33,7 +33,7 @@ const { id: _none, ...REQUEST } = profileEntry({ requestedAt: NOW });
 const roleEntry = (over: Partial<RecordedRole> = {}): RecordedRole => ({ name: ROLE, id: 'AROAEXAMPLE', ...over });
 const { id: _noId, ...ROLE_REQUEST } = roleEntry({ requestedAt: NOW });
 
-/** What a survey shows; of these profiles and roles all but those of others are ours. */
+/** Returns what a survey shows. Unless `profiles` is set, all profiles are `ours`. */
 const survey = (parts: Partial<Seen> = {}): Seen => ({
   depth: 'survey',
   cluster: 'there',
@@ -50,7 +50,7 @@ const iam = (found: Seen['roles'][number]['found'], isOurs = true, isUserProvide
 
 const TAKEN = aProfile();
 
-/** `age` is how long this process has known each create request without an answer. */
+/** Settles the record. `age` is how long this process has known each unanswered create request. */
 function settled(
   before: ProfileRecord,
   seen: Seen,
@@ -137,7 +137,7 @@ describe('The record, after a pass has read AWS,', () => {
         expect(left.profiles).to.deep.equal(after === undefined ? [] : [after]);
       });
 
-    // The record has no create for them, so they were found and not made.
+    // The record has no create request for them, so they were found and not created.
     for (const [situation, entries, found] of [
       ['that no record has', [], aProfile()],
       ['that was made again under the name', [profileEntry()], aProfile({ arn: ARN_OF_ANOTHER })],
@@ -372,7 +372,7 @@ describe('mergeRecords', () => {
       ],
     ] as const) {
       const { profiles, roles } = mergeRecords(read(annotation), EMPTY_RECORD, known);
-      // A request that this process knows to be answered does not open again.
+      // A request that this process knows to be answered is not opened again.
       expect(profiles).to.deep.equal([known === mine ? profile : { ...profile, requestedAt: NOW }]);
       expect(roles).to.deep.equal(known === mine ? [role] : []);
     }

@@ -363,7 +363,7 @@ describe('A survey', () => {
     });
   });
 
-  // A listed profile that may not be described has an unknown owner.
+  // If the manager is not allowed to describe a listed profile, the profile's owner is unknown.
   for (const operation of [LISTING, 'DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'])
     it(`fails when ${operation} fails, whatever is recorded`, async () => {
       const session = sessionOn(awsAsWanted());

@@ -166,7 +166,10 @@ describe('plan, about a profile or role whose tags were removed', () => {
     ],
   });
 
-  /** Returns the status after a pass over the object, and the plan of the next one, which has the record of the first. */
+  /**
+   * Returns the status after a reconcile of the object, and the plan of the next reconcile, which has the record of the
+   * first.
+   */
   function passOver(
     parts: ObjectParts,
     world: Observed,

@@ -221,7 +221,7 @@ describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMF
   const waitingForAll = observedPass({ end: sibling, seen: observed() });
   const limited = desiredOf(anObject(), { limits: { permissionsBoundary: 'arn:aws:iam::*:policy/bound' } });
   const unlimited = observedPass({ desired: limited });
-  /** The pass after its first changes of the role were made. */
+  /** Returns the reconcile after its first `count` changes of the role were made. */
   const withMade = (pass: CompletedReconcile, count: number): CompletedReconcile => {
     const changes = pass.facts?.plan.changes.filter(({ mutation }) => isAbout(mutation) === 'role') ?? [];
     const steps = changes.slice(0, count).map(({ mutation }) => ({ mutation, outcome: { kind: 'done' } }) as const);

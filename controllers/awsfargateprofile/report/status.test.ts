@@ -44,14 +44,14 @@ import {
 import { FOREIGN_TAGS, recordTag } from '../testing/fixtures.ts';
 import { withoutRoles } from '../testing/pass-state.ts';
 
-/** What AWS shows while the pass has read only the profile, because EKS is changing it. */
+/** Returns what AWS shows if the reconcile has read only the profile, because EKS is changing it. */
 const inTransit = (status: string): Observed =>
   withoutRoles(observed({ profile: aProfile({ status }), role: aRole() }));
 const creating = newReason('Creating', { name: PROFILE });
 const NEXT = ProfileName.of(`9999-${PROFILE}`);
 const IDENTITY = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
 
-/** The result of a pass that has found nothing of the object, soon after its create request. */
+/** Returns the result of a reconcile that has found nothing of the object, soon after its create request. */
 const unansweredPass = (object: AWSFargateProfile): CompletedReconcile => {
   const seen = observed();
   const desired = { ...desiredOf(object, {}, seen), record: settledFor(object, seen, {}, 0).record };
