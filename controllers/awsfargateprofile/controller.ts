@@ -48,7 +48,8 @@ export interface AWSFargateProfileControllerOptions {
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
   /**
-   * The value of the label `cluster.x-k8s.io/watch-filter` of the objects that this manager reconciles; undefined: all.
+   * The value of the label `cluster.x-k8s.io/watch-filter` of objects that this manager reconciles; `undefined`: all
+   * objects.
    */
   readonly watchFilter?: string;
   readonly managerRegion: string | undefined;
@@ -62,7 +63,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** How many objects of one namespace, region and identity are reconciled at the same time. */
+  /** How many objects with the same namespace, region and identity are reconciled at the same time. */
   readonly concurrency: number;
   readonly resync: Ms;
 }
@@ -70,7 +71,7 @@ export interface AWSFargateProfileControllerOptions {
 export function awsFargateProfileControllers(options: AWSFargateProfileControllerOptions): readonly Runnable[] {
   const { caches, leadership, recorder, metrics, clock, random, logger } = options;
   const { identities, concurrency, resync, laneMetrics } = options;
-  // One region, account or tenant that hangs holds the slots of its groups and of its namespace, and nothing else.
+  // A region, account or tenant whose calls hang occupies only the slots of its groups and of its namespace.
   const slots = { group: concurrency, namespace: 4 * concurrency, total: 40 * concurrency };
   const queue = new Workqueue({
     clock,
@@ -104,7 +105,7 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
   return [controller, overlapController({ ...options, profileWriter })];
 }
 
-/** What a reconciler needs besides its own parts. */
+/** The options that a reconciler needs in addition to its own parts. */
 export type ReconcilerEnvironment = Pick<
   AWSFargateProfileControllerOptions,
   | 'client'
@@ -128,7 +129,7 @@ export type ReconcilerParts = Pick<
   'profileWriter' | 'lanes' | 'recordTurnSpan' | 'recordEviction' | 'roleLocks' | 'retryStore' | 'recordEvent'
 >;
 
-/** What a reconciler keeps between passes. It asks `queue` for passes. */
+/** Creates what a reconciler keeps between reconciles. These parts enqueue objects in `queue`. */
 export function newReconcilerParts(
   { client, caches, clock }: Pick<ReconcilerEnvironment, 'client' | 'caches' | 'clock'>,
   queue: Pick<Workqueue, 'add' | 'demote'>,
@@ -143,7 +144,7 @@ export function newReconcilerParts(
       clock,
       caches,
       retryStore,
-      // The other objects of the cluster wait for the first.
+      // The other objects of the EKS cluster wait for the first object, so it is urgent.
       wake: (key, place) => queue.add(key, place === 'first' ? 'urgent' : 'normal'),
       overtaken: (key) => queue.demote(key),
     }),
@@ -151,7 +152,7 @@ export function newReconcilerParts(
   };
 }
 
-/** What the controller does with one AWSFargateProfile. */
+/** Returns the function that reconciles one AWSFargateProfile. */
 export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): Reconcile {
   const { client, caches, clock, limits, managerRegion, accounts, schema, watchFilter } = options;
   const withCaches = { ...options, ...caches.typed };
@@ -178,8 +179,8 @@ export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): 
 }
 
 /**
- * Region and identity of the AWS calls of an object, without decoding it, because this function runs at each watch
- * event.
+ * Returns the region and identity of an object's AWS calls. Does not decode the object, because this function runs at
+ * each watch event.
  */
 export function groupOf(
   { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,

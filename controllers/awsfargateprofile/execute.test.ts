@@ -40,13 +40,13 @@ import {
   awsWith,
   newGuards,
   newServices,
-  passStateFor,
+  reconcileStateFor,
   roleUsers,
   writerThat,
-} from './testing/pass-state.ts';
+} from './testing/reconcile-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
 
-/** A writer in which the function `write` answers each patch of the record, which it gets as text. */
+/** Returns a writer whose patches of the record are answered by the function `write`, which gets the record as text. */
 const notingWriter = (
   write: (object: AWSFargateProfile, text: string) => Promise<AWSFargateProfile | undefined>,
 ): TestServices['profileWriter'] => ({
@@ -61,11 +61,11 @@ describe('execute', () => {
   let services: TestServices;
   beforeEach(() => (services = newServices()));
 
-  /** Executes a plan, by default that of the pass. */
-  async function execution(pass: ReconcileState, over: ServiceOverrides = {}, planned?: Plan): Promise<Execution> {
+  /** Executes a plan, by default the plan in `pass`. */
+  async function execution(reconcile: ReconcileState, over: ServiceOverrides = {}, planned?: Plan): Promise<Execution> {
     const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
     const guards = newGuards({ ...services, ...over, clock: services.clock, live: { ...services.live, ...over.live } });
-    await execute(planned ?? plan(pass.desired, pass.observed), pass, result, { ...services, guards });
+    await execute(planned ?? plan(reconcile.desired, reconcile.observed), reconcile, result, { ...services, guards });
     return result;
   }
   const describeEnd = (result: Execution): string => {
@@ -75,8 +75,8 @@ describe('execute', () => {
       ? `${reason.name}: ${reason.facts.because}`
       : reason.name;
   };
-  const run = async (pass: ReconcileState, over: ServiceOverrides = {}, planned?: Plan) => {
-    const result = await execution(pass, over, planned);
+  const run = async (reconcile: ReconcileState, over: ServiceOverrides = {}, planned?: Plan) => {
+    const result = await execution(reconcile, over, planned);
     const did = result.steps.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`);
     return { end: describeEnd(result), did };
   };
@@ -95,9 +95,12 @@ describe('execute', () => {
         return object;
       });
       const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
-      const pass = passStateFor(awsWith());
+      const reconcile = reconcileStateFor(awsWith());
       const guards = newGuards({ ...services, profileWriter });
-      const ended = await execute(plan(pass.desired, pass.observed), pass, result, { ...services, guards }).then(
+      const ended = await execute(plan(reconcile.desired, reconcile.observed), reconcile, result, {
+        ...services,
+        guards,
+      }).then(
         () => describeEnd(result),
         (thrown: Error) => thrown.message,
       );
@@ -108,8 +111,8 @@ describe('execute', () => {
   const elsewhere = { namespace: 'team-b', name: 'other' };
 
   it('creates no role that a reconcile of another namespace removes', async () => {
-    services.claims.tryClaim(DELETE_ROLE, passStateFor(awsAsWanted(), aDeletedObject({ metadata: elsewhere })));
-    expect(await run(passStateFor(awsWith()))).to.deep.equal({
+    services.claims.tryClaim(DELETE_ROLE, reconcileStateFor(awsAsWanted(), aDeletedObject({ metadata: elsewhere })));
+    expect(await run(reconcileStateFor(awsWith()))).to.deep.equal({
       end: 'NotNow: another object uses or changes the same resource',
       did: [],
     });
@@ -118,16 +121,16 @@ describe('execute', () => {
   it('lets no reconcile of another namespace remove a role that it is about to create', async () => {
     const removed: boolean[] = [];
     const profileWriter = notingWriter(async (object) => {
-      const remover = passStateFor(awsAsWanted(), aDeletedObject({ metadata: elsewhere }));
+      const remover = reconcileStateFor(awsAsWanted(), aDeletedObject({ metadata: elsewhere }));
       removed.push(services.claims.tryClaim(DELETE_ROLE, remover));
       return object;
     });
-    await run(passStateFor(awsWith()), { profileWriter });
+    await run(reconcileStateFor(awsWith()), { profileWriter });
     expect(new Set(removed)).to.deep.equal(new Set([false]));
   });
 
   it('claims a role that it removes before it asks who uses the role', async () => {
-    const other = passStateFor(
+    const other = reconcileStateFor(
       awsWith(aSimulatedRole()),
       anObject({ metadata: elsewhere, spec: { roleARN: ROLE_ARN } }),
     );
@@ -137,7 +140,7 @@ describe('execute', () => {
       return roleUsers();
     };
     const asking = { roleUsers: { ...NO_ROLE_USERS, usersOf } };
-    await run(passStateFor(awsWith(aSimulatedRole()), aDeletedObject()), asking);
+    await run(reconcileStateFor(awsWith(aSimulatedRole()), aDeletedObject()), asking);
     expect(claimed).to.deep.equal([false]);
   });
 
@@ -152,10 +155,10 @@ describe('execute', () => {
   ] as const)
     it(`treats the profile as deleted when the ${what} is gone meanwhile, and then deletes the role`, async () => {
       const aws = awsAsWanted();
-      const pass = passStateFor(aws, aDeletedObject());
+      const reconcile = reconcileStateFor(aws, aDeletedObject());
       vanish(aws);
-      expect(await run(pass)).to.deep.equal({ end, did: [first] });
-      expect((await run(passStateFor(aws, aDeletedObject()))).did).to.deep.equal([
+      expect(await run(reconcile)).to.deep.equal({ end, did: [first] });
+      expect((await run(reconcileStateFor(aws, aDeletedObject()))).did).to.deep.equal([
         'detachPolicy done',
         'deleteRole done',
       ]);
@@ -168,7 +171,7 @@ describe('execute', () => {
 
     it('stays whole, and does not hold the deletion of the object', async () => {
       const aws = awsWith(aSimulatedRole());
-      const result = await execution(passStateFor(aws, aDeletedObject()), shared);
+      const result = await execution(reconcileStateFor(aws, aDeletedObject()), shared);
       expect(describeEnd(result)).to.equal('in order');
       expect(result.steps).to.deep.equal([]);
       expect(result.kept).to.deep.equal([{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }]);
@@ -178,21 +181,21 @@ describe('execute', () => {
     it('does not keep another role', async () => {
       const other = RoleName.of('former-role');
       const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
-      const pass = passStateFor(
+      const reconcile = reconcileStateFor(
         aws,
         aDeletedObject({ record: { ...RECORDED_THERE, roles: [...RECORDED_THERE.roles, { name: other }] } }),
       );
       const usersOf = async ({ name }: { readonly name: string }) =>
         roleUsers(...(name === ROLE ? ['team-a/other'] : []));
-      const result = await execution(pass, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
+      const result = await execution(reconcile, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
       expect(result.kept.map(({ name }) => name)).to.deep.equal([ROLE]);
       expect([...aws.roles.keys()]).to.deep.equal([ROLE.toLowerCase()]);
     });
 
     it('is a conflict if the spec asks for it with another path', async () => {
       const aws = awsWith(aSimulatedRole());
-      const pass = passStateFor(aws, anObject({ spec: { rolePath: '/team-a/' } }));
-      expect(await run(pass, shared)).to.deep.equal({ end: 'RoleSettingsConflict', did: [] });
+      const reconcile = reconcileStateFor(aws, anObject({ spec: { rolePath: '/team-a/' } }));
+      expect(await run(reconcile, shared)).to.deep.equal({ end: 'RoleSettingsConflict', did: [] });
     });
   });
 
@@ -204,26 +207,26 @@ describe('execute', () => {
       return wait;
     };
     const creating = (failure?: Partial<AwsFailure>): ReconcileState => {
-      const pass = passStateFor(awsWith(aSimulatedRole()));
-      if (failure !== undefined) pass.session.onCall = () => aFailure(failure);
-      return pass;
+      const reconcile = reconcileStateFor(awsWith(aSimulatedRole()));
+      if (failure !== undefined) reconcile.session.onCall = () => aFailure(failure);
+      return reconcile;
     };
 
     it('goes to the accepted change', async () => {
-      const pass = creating();
-      await run(pass);
-      expect(pass.retry.state.recovery, 'it is no retry').to.equal(undefined);
+      const reconcile = creating();
+      await run(reconcile);
+      expect(reconcile.retry.state.recovery, 'it is no retry').to.equal(undefined);
       const expected = { kind: 'wait', ahead: PROFILE, doing: 'being created', isForeign: false };
       expect(turnOfSibling()).to.deep.equal(expected);
-      await run(passStateFor(awsAsWanted(), aDeletedObject()));
+      await run(reconcileStateFor(awsAsWanted(), aDeletedObject()));
       expect(turnOfSibling()).to.deep.equal({ ...expected, doing: 'being deleted' });
     });
 
     it('goes to the profile that EKS names in its refusal', async () => {
       const aws = awsWith(aSimulatedRole());
-      const pass = passStateFor(aws);
+      const reconcile = reconcileStateFor(aws);
       aws.profiles.set('theirs', aSimulatedProfile({ name: 'theirs', tags: {}, status: 'DELETING' }));
-      const result = await execution(pass);
+      const result = await execution(reconcile);
       expect(result.end).to.deep.nested.include({ name: 'WaitingForSibling', 'facts.doing': 'being deleted' });
       const expected = { kind: 'wait', ahead: 'theirs', doing: 'being deleted', isForeign: true };
       expect(turnOfSibling()).to.deep.equal(expected);
@@ -244,16 +247,16 @@ describe('execute', () => {
 
     it('names the selector of a profile that EKS refuses', async () => {
       const selectors = [{ namespace: 'Team A' }];
-      const pass = passStateFor(awsWith(aSimulatedRole()), anObject({ spec: { selectors } }));
-      pass.session.onCall = () => aFailure({ code: 'InvalidParameterException', statusCode: 400 });
-      const { end } = await execution(pass);
+      const reconcile = reconcileStateFor(awsWith(aSimulatedRole()), anObject({ spec: { selectors } }));
+      reconcile.session.onCall = () => aFailure({ code: 'InvalidParameterException', statusCode: 400 });
+      const { end } = await execution(reconcile);
       expect(end).to.have.nested.property('facts.violation').that.contains('spec.selectors[0].namespace "Team A"');
     });
 
     it('is not needed for a change that EKS makes at once', async () => {
       services.lanes.saw(LANE, 'team-a_api', 'being created', sibling);
-      const pass = passStateFor(awsWith(aSimulatedProfile(), aSimulatedRole({ attached: [] })));
-      expect(await run(pass)).to.deep.equal({ end: 'in order', did: ['attachPolicy done'] });
+      const reconcile = reconcileStateFor(awsWith(aSimulatedProfile(), aSimulatedRole({ attached: [] })));
+      expect(await run(reconcile)).to.deep.equal({ end: 'in order', did: ['attachPolicy done'] });
     });
 
     it('goes to nobody while the EKS cluster is being updated: for 15 s, later for longer, at most five minutes', async () => {
@@ -266,12 +269,12 @@ describe('execute', () => {
         [60 * MINUTES, 60_000],
         [48 * 60 * MINUTES, 5 * MINUTES],
       ] as const) {
-        const pass = creating({ code, statusCode, message });
+        const reconcile = creating({ code, statusCode, message });
         const since = services.clock.monotonic() - waited;
-        pass.retry.update(() =>
+        reconcile.retry.update(() =>
           withWait({}, newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 0 }), since),
         );
-        expect((await run(pass)).end).to.equal('ClusterUpdating');
+        expect((await run(reconcile)).end).to.equal('ClusterUpdating');
         expect(turnOfSibling(), `after ${waited} ms`).to.deep.equal({
           kind: 'closed',
           remaining: closed,
@@ -290,49 +293,49 @@ describe('execute', () => {
         () => {
           const aws = awsWith(aSimulatedRole());
           aws.profiles.set(PROFILE, aSimulatedProfile({ hidden: 1 }));
-          return passStateFor(aws);
+          return reconcileStateFor(aws);
         },
       ],
       [
         'a role that exists but was not found',
         () => {
           const aws = awsWith();
-          const pass = passStateFor(aws);
+          const reconcile = reconcileStateFor(aws);
           aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-          return pass;
+          return reconcile;
         },
       ],
       [
         'a role that was found but cannot be changed',
         () => {
           const aws = awsWith(aSimulatedRole({ attached: [] }));
-          const pass = passStateFor(aws);
+          const reconcile = reconcileStateFor(aws);
           aws.roles.clear();
-          return pass;
+          return reconcile;
         },
       ],
     ];
-    for (const [situation, newPass] of contradictions)
+    for (const [situation, newReconcile] of contradictions)
       it(`is waited for during two minutes, then reported: ${situation}`, async () => {
-        expect((await run(newPass())).end).to.equal('Propagating');
-        const late = newPass();
+        expect((await run(newReconcile())).end).to.equal('Propagating');
+        const late = newReconcile();
         late.retry.update(() => withWait({}, newReason('Propagating', { detail: '' }), 0));
         await services.clock.advance(120_000);
         expect((await run(late)).end).to.equal('AWSError');
       });
 
     it('is waited for: a role whose detached policies still prevent its deletion', async () => {
-      const pass = passStateFor(awsWith(aSimulatedRole()), aDeletedObject());
+      const reconcile = reconcileStateFor(awsWith(aSimulatedRole()), aDeletedObject());
       const lagging = aFailure({ code: 'DeleteConflict', statusCode: 409, message: 'must detach all policies first.' });
-      pass.session.onCall = (operation) => (operation === 'DeleteRole' ? lagging : undefined);
-      expect((await run(pass)).end).to.equal('Propagating');
+      reconcile.session.onCall = (operation) => (operation === 'DeleteRole' ? lagging : undefined);
+      expect((await run(reconcile)).end).to.equal('Propagating');
     });
   });
 
   it('takes a trust policy that EKS rejects for propagating during two minutes, then for invalid, until the spec changes', async () => {
     const message =
       'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Principal';
-    const first = passStateFor(awsWith(aSimulatedRole()));
+    const first = reconcileStateFor(awsWith(aSimulatedRole()));
     first.session.onCall = () => aFailure({ code: 'InvalidParameterException', statusCode: 400, message });
     const again = async (generation = 1) => {
       const object = anObject({ metadata: { generation } });
@@ -348,32 +351,35 @@ describe('execute', () => {
 
   for (const [whose, spec, tags, ours] of [
     ['of the controller', {}, ROLE_TAGS, true],
-    ['that this pass has made', {}, undefined, true],
+    ['that this reconcile has made', {}, undefined, true],
     ['of another owner', { roleName: ROLE }, {}, false],
     ['that the spec brings', { roleARN: ROLE_ARN }, ROLE_TAGS, false],
   ] as const)
     it(`tells whether a wrong trust policy is one that the controller sets: a role ${whose}`, async () => {
       const message = 'Misconfigured PodExecutionRole Trust Policy';
-      const pass = passStateFor(awsWith(...(tags === undefined ? [] : [aSimulatedRole({ tags })])), anObject({ spec }));
+      const reconcile = reconcileStateFor(
+        awsWith(...(tags === undefined ? [] : [aSimulatedRole({ tags })])),
+        anObject({ spec }),
+      );
       const failure = aFailure({ code: 'InvalidParameterException', statusCode: 400, message });
-      pass.session.onCall = (operation) => (operation === 'CreateFargateProfile' ? failure : undefined);
-      pass.retry.update(() => ({ trustRejected: { generation: 1, since: -120_000 } }));
-      expect((await execution(pass)).end).to.deep.nested.include({ 'facts.name': ROLE, 'facts.ours': ours });
+      reconcile.session.onCall = (operation) => (operation === 'CreateFargateProfile' ? failure : undefined);
+      reconcile.retry.update(() => ({ trustRejected: { generation: 1, since: -120_000 } }));
+      expect((await execution(reconcile)).end).to.deep.nested.include({ 'facts.name': ROLE, 'facts.ours': ours });
     });
 
   describe('a failed change', () => {
     const failing = (failure: Partial<AwsFailure>): ReconcileState => {
-      const pass = passStateFor(awsWith(aSimulatedRole()));
-      pass.session.onCall = () => aFailure(failure);
-      return pass;
+      const reconcile = reconcileStateFor(awsWith(aSimulatedRole()));
+      reconcile.session.onCall = () => aFailure(failure);
+      return reconcile;
     };
 
-    it('ends the pass with the reason of its failure, and is not sent again before its backoff is over', async () => {
-      const pass = failing(DENIED);
-      expect(await run(pass)).to.deep.equal({ end: 'AccessDenied', did: ['createProfile failed'] });
-      expect(await run(pass)).to.deep.equal({ end: 'AccessDenied', did: [] });
+    it('ends the reconcile with the reason of its failure, and is not sent again before its backoff is over', async () => {
+      const reconcile = failing(DENIED);
+      expect(await run(reconcile)).to.deep.equal({ end: 'AccessDenied', did: ['createProfile failed'] });
+      expect(await run(reconcile)).to.deep.equal({ end: 'AccessDenied', did: [] });
       await services.clock.advance(60_000);
-      expect((await run(pass)).did).to.deep.equal(['createProfile failed']);
+      expect((await run(reconcile)).did).to.deep.equal(['createProfile failed']);
     });
 
     const failureOf = async (mutation: Mutation, failure: Partial<AwsFailure>): Promise<unknown> => {
@@ -398,8 +404,8 @@ describe('execute', () => {
     it('tells whether the object was provisioned, because the API server then refuses some remedies', async () => {
       for (const provisioned of [false, true]) {
         const object = anObject({ status: { initialization: { provisioned } } });
-        const pass = { ...failing(DENIED), desired: passStateFor(awsWith(), object).desired };
-        expect((await execution(pass)).end).to.have.nested.property('facts.isProvisioned', provisioned);
+        const reconcile = { ...failing(DENIED), desired: reconcileStateFor(awsWith(), object).desired };
+        expect((await execution(reconcile)).end).to.have.nested.property('facts.isProvisioned', provisioned);
       }
     });
 
@@ -431,18 +437,21 @@ describe('execute', () => {
       });
 
     it('has no backoff when the call was never sent', async () => {
-      const pass = failing({ code: 'NotDispatched', message: 'the lease has run out' });
+      const reconcile = failing({ code: 'NotDispatched', message: 'the lease has run out' });
       for (let attempt = 0; attempt < 2; attempt++)
-        expect(await run(pass)).to.deep.equal({ end: 'NotNow: the lease has run out', did: ['createProfile failed'] });
+        expect(await run(reconcile)).to.deep.equal({
+          end: 'NotNow: the lease has run out',
+          did: ['createProfile failed'],
+        });
     });
 
     it('counts as a retry of a failed profile once AWS has accepted it', async () => {
-      const pass = passStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ status: 'CREATE_FAILED' })));
-      expect(await run(pass)).to.deep.equal({ end: 'CreateFailed', did: [] });
-      expect(pass.retry.state.recovery).to.include({ generation: 1 });
+      const reconcile = reconcileStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ status: 'CREATE_FAILED' })));
+      expect(await run(reconcile)).to.deep.equal({ end: 'CreateFailed', did: [] });
+      expect(reconcile.retry.state.recovery).to.include({ generation: 1 });
       await services.clock.advance(10_000);
-      expect(await run(pass)).to.deep.equal({ end: 'DeletingProfile', did: ['deleteProfile done'] });
-      expect(pass.retry.state.recovery).to.deep.equal({ generation: 1, attempts: 1 });
+      expect(await run(reconcile)).to.deep.equal({ end: 'DeletingProfile', did: ['deleteProfile done'] });
+      expect(reconcile.retry.state.recovery).to.deep.equal({ generation: 1, attempts: 1 });
     });
   });
 
@@ -458,9 +467,9 @@ describe('execute', () => {
     };
     const WHOLE = ['untagProfile failed', 'setBoundary done', 'setTrust done'];
     const after = async (operation: string, failure: Partial<AwsFailure>) => {
-      const pass = passStateFor(awsAsWanted());
-      pass.session.onCall = (called) => (called === operation ? aFailure(failure) : undefined);
-      const result = await execution(pass, {}, planned);
+      const reconcile = reconcileStateFor(awsAsWanted());
+      reconcile.session.onCall = (called) => (called === operation ? aFailure(failure) : undefined);
+      const result = await execution(reconcile, {}, planned);
       const did = result.steps.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`);
       return { end: describeEnd(result), notices: result.notices.map(({ name }) => name), did };
     };
@@ -476,13 +485,13 @@ describe('execute', () => {
 
     it('that AWS refuses keeps its record: the changes that settle it are not made', async () => {
       const settled = { ...planned, changes: [...planned.changes, settling({ ...untag, keys: ['record'] })] };
-      const pass = passStateFor(awsAsWanted());
-      expect((await run(pass, {}, settled)).did).to.have.length(4);
-      pass.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
-      expect((await run(pass, {}, settled)).did).to.deep.equal(WHOLE);
+      const reconcile = reconcileStateFor(awsAsWanted());
+      expect((await run(reconcile, {}, settled)).did).to.have.length(4);
+      reconcile.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
+      expect((await run(reconcile, {}, settled)).did).to.deep.equal(WHOLE);
     });
 
-    it('that has another error ends the pass, because the next attempt may succeed', async () => {
+    it('that has another error ends the reconcile, because the next attempt may succeed', async () => {
       expect(await after('UntagResource', {})).to.deep.equal({
         end: 'AWSUnavailable',
         notices: [],
@@ -499,7 +508,7 @@ describe('execute', () => {
       });
     });
 
-    it('that was not sent ends the pass without a notice', async () => {
+    it('that was not sent ends the reconcile without a notice', async () => {
       for (const [operation, did] of [
         ['UntagResource', ['untagProfile failed']],
         ['PutRolePermissionsBoundary', ['untagProfile done', 'setBoundary failed']],
@@ -510,10 +519,10 @@ describe('execute', () => {
     });
 
     it('has its own backoff', async () => {
-      const pass = passStateFor(awsAsWanted());
-      pass.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
-      await execution(pass, {}, planned);
-      const again = await execution(pass, {}, planned);
+      const reconcile = reconcileStateFor(awsAsWanted());
+      reconcile.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
+      await execution(reconcile, {}, planned);
+      const again = await execution(reconcile, {}, planned);
       expect(again.notices.map(({ name }) => name)).to.deep.equal(['AccessDenied']);
       expect(again.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['setBoundary', 'setTrust']);
     });
@@ -524,11 +533,11 @@ describe('execute', () => {
     ['was not sent', { code: 'NotDispatched', message: 'the lease has run out' }, 'NotNow: the lease has run out', []],
   ] as const)
     it(`the removal of a predecessor that ${situation} ends with "${end}"`, async () => {
-      const pass = passStateFor(awsAsWanted());
-      pass.session.onCall = () => aFailure(failure);
+      const reconcile = reconcileStateFor(awsAsWanted());
+      reconcile.session.onCall = () => aFailure(failure);
       const leftovers = [change({ ...DELETE_PROFILE, because: 'replaced' })];
       const result = await execution(
-        pass,
+        reconcile,
         {},
         { changes: [], end: 'inSync', profile: 'works', role: 'works', ...NO_VERDICTS, leftovers },
       );
@@ -538,12 +547,12 @@ describe('execute', () => {
 
   describe('the record of a create request', () => {
     const recordAfter = async (failure?: Partial<AwsFailure>, record = {}): Promise<readonly RecordedProfile[]> => {
-      const pass = passStateFor(awsWith(aSimulatedRole()), anObject({ record: { in: HERE, ...record } }));
-      pass.session.onCall = (operation) =>
+      const reconcile = reconcileStateFor(awsWith(aSimulatedRole()), anObject({ record: { in: HERE, ...record } }));
+      reconcile.session.onCall = (operation) =>
         failure !== undefined && operation === 'CreateFargateProfile' ? aFailure(failure) : undefined;
-      await run(pass);
-      expect(pass.retry.state.recorded, 'in this process').to.equal(pass.record);
-      return pass.record.profiles;
+      await run(reconcile);
+      expect(reconcile.retry.state.recorded, 'in this process').to.equal(reconcile.record);
+      return reconcile.record.profiles;
     };
     const requested = { name: PROFILE, requestedAt: NOW };
     const REFUSED = { code: 'InvalidParameterException', statusCode: 400 };
@@ -559,13 +568,16 @@ describe('execute', () => {
     });
 
     it('counts as settled in this process once AWS has refused the request, because the annotation still has it', async () => {
-      const [pass, unanswered] = [passStateFor(awsWith(aSimulatedRole())), passStateFor(awsWith(aSimulatedRole()))];
-      pass.session.onCall = () => aFailure(REFUSED);
+      const [reconcile, unanswered] = [
+        reconcileStateFor(awsWith(aSimulatedRole())),
+        reconcileStateFor(awsWith(aSimulatedRole())),
+      ];
+      reconcile.session.onCall = () => aFailure(REFUSED);
       unanswered.session.onCall = () => aFailure({ code: 'NoAnswer' });
-      for (const each of [pass, unanswered]) await run(each);
+      for (const each of [reconcile, unanswered]) await run(each);
       const sinceOf = ({ retry }: ReconcileState) =>
         Object.values(retry.state.unanswered ?? {}).map(({ since }) => since);
-      expect(sinceOf(pass)).to.deep.equal([-60_000]);
+      expect(sinceOf(reconcile)).to.deep.equal([-60_000]);
       expect(sinceOf(unanswered)).to.deep.equal([]);
     });
 
@@ -574,11 +586,11 @@ describe('execute', () => {
         expect(await recordAfter(failure)).to.deep.equal([]);
         const earlier = { name: PROFILE, requestedAt: NOW - 5_000 };
         const profiles = [earlier, { ...earlier, name: ProfileName.of('other') }];
-        const pass = passStateFor(awsWith(aSimulatedRole()));
-        pass.record = { ...pass.record, profiles };
-        pass.session.onCall = () => aFailure(failure);
-        await run(pass);
-        expect(pass.record.profiles).to.have.deep.members(profiles);
+        const reconcile = reconcileStateFor(awsWith(aSimulatedRole()));
+        reconcile.record = { ...reconcile.record, profiles };
+        reconcile.session.onCall = () => aFailure(failure);
+        await run(reconcile);
+        expect(reconcile.record.profiles).to.have.deep.members(profiles);
       }
     });
   });
@@ -591,9 +603,9 @@ describe('execute', () => {
     };
     const idIn = (aws: SimulatedAws) => aws.accessEntries.get(ROLE_ARN)?.roleId;
     const denying = (aws: SimulatedAws, denied: string, object?: AWSFargateProfile): ReconcileState => {
-      const pass = passStateFor(aws, object);
-      pass.session.onCall = (operation) => (operation === denied ? aFailure(DENIED) : undefined);
-      return pass;
+      const reconcile = reconcileStateFor(aws, object);
+      reconcile.session.onCall = (operation) => (operation === denied ? aFailure(DENIED) : undefined);
+      return reconcile;
     };
 
     it('is deleted before the profile is created, after the record says so', async () => {
@@ -603,7 +615,7 @@ describe('execute', () => {
         if (text.includes(`"entry":"${ROLE_ARN}"`)) recorded.push(idIn(aws) ?? 'deleted');
         return object;
       });
-      expect(await run(passStateFor(aws), { profileWriter })).to.deep.equal({
+      expect(await run(reconcileStateFor(aws), { profileWriter })).to.deep.equal({
         end: 'Creating',
         did: ['deleteAccessEntry done', 'createProfile done'],
       });
@@ -613,7 +625,7 @@ describe('execute', () => {
 
     it('stays while another profile uses it, which keeps no role from its removal', async () => {
       const theirs = aSimulatedProfile({ name: 'theirs', tags: {} });
-      const result = await execution(passStateFor(withEntry(awsWith(aSimulatedRole(), theirs))));
+      const result = await execution(reconcileStateFor(withEntry(awsWith(aSimulatedRole(), theirs))));
       expect(result.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['createProfile']);
       expect(result.kept).to.deep.equal([]);
     });
@@ -641,9 +653,9 @@ describe('execute', () => {
       });
 
     it('does not stop such an object for another reason than that AWS does not answer', async () => {
-      const pass = passStateFor(withEntry(awsAsWanted()));
-      pass.session.onCall = (operation) => (operation === 'CreateAccessEntry' ? aFailure() : undefined);
-      expect((await run(pass)).end).to.equal('AWSUnavailable');
+      const reconcile = reconcileStateFor(withEntry(awsAsWanted()));
+      reconcile.session.onCall = (operation) => (operation === 'CreateAccessEntry' ? aFailure() : undefined);
+      expect((await run(reconcile)).end).to.equal('AWSUnavailable');
     });
   });
 });

@@ -53,33 +53,33 @@ export interface ExecuteServices {
   readonly clock: Clock;
 }
 
-/** Each change that was sent is added to `execution`, even if this function throws. */
+/** Makes the planned changes. Adds each change that was sent to `execution`, even if this function throws. */
 export async function execute(
   plan: Plan,
-  pass: ReconcileState,
+  reconcile: ReconcileState,
   execution: Execution,
   services: ExecuteServices,
 ): Promise<void> {
-  const end = await makeChanges(plan.changes, pass, execution, services);
+  const end = await makeChanges(plan.changes, reconcile, execution, services);
   execution.end = end ?? plan.end;
   if (end !== undefined) return;
-  const left = await makeChanges(plan.leftovers, pass, execution, services);
+  const left = await makeChanges(plan.leftovers, reconcile, execution, services);
   if (left === undefined) return;
   if (isUnreported(left)) execution.end = left;
   else execution.notices.push(left);
 }
 
-/** `undefined`: all changes were made, as far as they are not optional. */
+/** Returns why a change was not made; `undefined` if all changes were made, except for optional ones. */
 async function makeChanges(
   changes: readonly Change[],
-  pass: ReconcileState,
+  reconcile: ReconcileState,
   execution: Execution,
   services: ExecuteServices,
 ): Promise<Reason | undefined> {
   for (const change of changes) {
     if (execution.kept.some(({ name }) => isAboutKept(change.mutation, name))) continue;
     if (change.settles === true && execution.notices.length > 0) continue;
-    const end = await makeChange(change, pass, execution, services);
+    const end = await makeChange(change, reconcile, execution, services);
     if (end !== undefined) return end;
   }
   return undefined;
@@ -87,63 +87,66 @@ async function makeChanges(
 
 const isAboutKept = (mutation: Mutation, name: string): boolean => isRoleRemoval(mutation) && mutation.name === name;
 
-/** `undefined`: the execution goes on. */
+/** Returns why the execution ends with this change; `undefined` if it continues. */
 async function makeChange(
   change: Change,
-  pass: ReconcileState,
+  reconcile: ReconcileState,
   execution: Execution,
   services: ExecuteServices,
 ): Promise<Reason | undefined> {
   const { mutation } = change;
   const { claims, clock, lanes } = services;
-  const before = pass.record;
+  const before = reconcile.record;
   try {
-    recordProfileFailure(pass, mutation, clock);
-    // The claim comes before the guards, which read who uses the role of a removal.
-    if (!claims.tryClaim(mutation, pass))
+    recordProfileFailure(reconcile, mutation, clock);
+    // The claim comes before the guards, which read who uses a role that is to be removed.
+    if (!claims.tryClaim(mutation, reconcile))
       return newReason('NotNow', { because: 'another object uses or changes the same resource' });
-    const obstacle = await findObstacle(services.guards, mutation, pass);
-    if (obstacle?.kind === 'keep') return keep(pass, mutation, obstacle.by, execution);
+    const obstacle = await findObstacle(services.guards, mutation, reconcile);
+    if (obstacle?.kind === 'keep') return keep(reconcile, mutation, obstacle.by, execution);
     if (obstacle !== undefined) return tolerate(change, obstacle.reason, execution);
-    const outcome = await mutate(pass.session, pass.target.eksCluster, mutation);
-    const { drained } = pass;
+    const outcome = await mutate(reconcile.session, reconcile.target.eksCluster, mutation);
+    const { drained } = reconcile;
     execution.steps.push({ mutation, outcome, ...(mutation.kind === 'deleteProfile' && drained && { drained }) });
-    const ahead = pass.record;
-    pass.record = recordAfter(ahead, before, mutation, outcome);
-    pass.retry.update((state) => ({
-      ...withRecorded(state, pass.record),
-      unanswered: withRefusedRequests(state.unanswered ?? {}, ahead, pass.record),
+    const ahead = reconcile.record;
+    reconcile.record = recordAfter(ahead, before, mutation, outcome);
+    reconcile.retry.update((state) => ({
+      ...withRecorded(state, reconcile.record),
+      unanswered: withRefusedRequests(state.unanswered ?? {}, ahead, reconcile.record),
     }));
-    const reason = reasonFor(pass, mutation, outcome, clock);
-    if (isQueuedMutation(mutation)) updateLane(lanes, pass, mutation, outcome, reason);
+    const reason = reasonFor(reconcile, mutation, outcome, clock);
+    if (isQueuedMutation(mutation)) updateLane(lanes, reconcile, mutation, outcome, reason);
     return reason && tolerate(change, reason, execution);
   } finally {
-    lanes.release(pass.lane, pass.object);
+    lanes.release(reconcile.lane, reconcile.object);
   }
 }
 
-/** Reports why an optional change was not made, and goes on; the reason for another change ends the execution. */
+/**
+ * Records a notice that an optional change was not made, and lets the execution continue. For any other change, returns
+ * the reason, which ends the execution.
+ */
 function tolerate({ mutation, optional }: Change, reason: Reason, execution: Execution): Reason | undefined {
-  // After another error than a refusal, the next attempt may succeed.
+  // After an error other than a refusal, the next attempt may succeed, so the execution ends.
   const isRefusal = reason.name === 'AccessDenied' || reason.name === 'Refused' || reason.name === 'AWSQuotaExceeded';
   if (optional !== true || isUnreported(reason) || !(isRefusal || mutation.kind === 'setBoundary')) return reason;
-  // The permission for access entries is optional too, so a refusal has an event, but is no problem of the object.
+  // The permission for access entries is optional too. Its refusal has an event, but it is not a problem of the object.
   if (!isAccessEntryMutation(mutation)) execution.notices.push(reason);
   return undefined;
 }
 
-function keep(pass: ReconcileState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
+function keep(reconcile: ReconcileState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
   if (!isRoleRemoval(mutation)) return undefined;
   execution.kept.push({ name: mutation.name, usedBy: by });
-  const { wanted, isProvisioned } = pass.desired;
+  const { wanted, isProvisioned } = reconcile.desired;
   if (wanted?.role.name.toLowerCase() !== mutation.name.toLowerCase()) return undefined;
   const facts = { name: mutation.name, other: by, settings: ['rolePath'], isProvisioned };
   return newReason('RoleSettingsConflict', facts);
 }
 
-function recordProfileFailure(pass: ReconcileState, mutation: Mutation, clock: Clock): void {
-  if (!isRetryOfFailedProfile(mutation, pass.observed)) return;
-  pass.retry.update((state) => withProfileFailure(state, generationOf(pass), clock.monotonic()));
+function recordProfileFailure(reconcile: ReconcileState, mutation: Mutation, clock: Clock): void {
+  if (!isRetryOfFailedProfile(mutation, reconcile.observed)) return;
+  reconcile.retry.update((state) => withProfileFailure(state, generationOf(reconcile), clock.monotonic()));
 }
 
 function updateLane(
@@ -158,9 +161,9 @@ function updateLane(
   else if (reason?.name === 'ClusterUpdating') lanes.close(lane, reason.facts.remaining, reason.facts.said);
 }
 
-/** `undefined` if the change was made. */
+/** Returns why the change was not made; `undefined` if it was made. */
 function reasonFor(
-  pass: ReconcileState,
+  reconcile: ReconcileState,
   mutation: Mutation,
   outcome: MutationOutcome,
   clock: Clock,
@@ -169,36 +172,39 @@ function reasonFor(
   switch (outcome.kind) {
     case 'done':
     case 'gone':
-      if (isRetryOfFailedProfile(mutation, pass.observed))
-        pass.retry.update((state) => withAttempt(state, generationOf(pass)));
+      if (isRetryOfFailedProfile(mutation, reconcile.observed))
+        reconcile.retry.update((state) => withAttempt(state, generationOf(reconcile)));
       return undefined;
     case 'clusterGone':
       return newReason('Outdated', { because: 'EKS has no such cluster any more' });
     case 'nameTaken':
     case 'notVisible': {
       const detail = 'AWS says that it exists and also that it does not exist, for more than two minutes';
-      return contradictionReason(pass, resourceOf(mutation), detail, now);
+      return contradictionReason(reconcile, resourceOf(mutation), detail, now);
     }
     case 'outdated':
-      return contradictionReason(pass, resourceOf(mutation), aws.describeFailure(outcome.failure), now);
+      return contradictionReason(reconcile, resourceOf(mutation), aws.describeFailure(outcome.failure), now);
     case 'siblingBusy': {
       const doing = describeTransit(outcome.doing) ?? outcome.doing;
       return newReason('WaitingForSibling', { ahead: outcome.by, doing, isUnverified: true });
     }
     case 'clusterUpdating':
       return newReason('ClusterUpdating', {
-        cluster: pass.target.eksCluster,
+        cluster: reconcile.target.eksCluster,
         said: aws.describeFailure(outcome.failure),
-        remaining: updatePauseAfter(waitedFor(pass.retry.state, { name: 'ClusterUpdating' }, now)),
+        remaining: updatePauseAfter(waitedFor(reconcile.retry.state, { name: 'ClusterUpdating' }, now)),
       });
     case 'roleRejected':
-      return trustReason(pass, `EKS says: ${outcome.failure.message}`, now);
+      return trustReason(reconcile, `EKS says: ${outcome.failure.message}`, now);
     case 'failed':
-      return failureReason(pass, mutation, outcome.failure, now);
+      return failureReason(reconcile, mutation, outcome.failure, now);
   }
 }
 
-/** AWS contradicts itself about whether a resource exists. `detail` is the text for the user if that lasts. */
+/**
+ * Returns the reason to report while AWS contradicts itself about whether a resource exists. Users read `detail` if the
+ * contradiction lasts.
+ */
 function contradictionReason({ retry }: ReconcileState, resource: string, detail: string, now: Ms): Reason {
   const propagating = inconsistentAnswers(resource);
   return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
@@ -206,11 +212,14 @@ function contradictionReason({ retry }: ReconcileState, resource: string, detail
     : newReason('AWSError', { detail: `${resource}: ${detail}` });
 }
 
-/** EKS sends the same error for a wrong trust policy and for one that IAM has not propagated yet. */
-function trustReason(pass: ReconcileState, problem: string, now: Ms): Reason {
-  const { retry, desired, observed } = pass;
+/**
+ * Returns the reason for a role that EKS rejects. EKS sends the same error for a wrong trust policy and for one that
+ * IAM has not propagated yet, so the policy counts as wrong only if the rejection lasts.
+ */
+function trustReason(reconcile: ReconcileState, problem: string, now: Ms): Reason {
+  const { retry, desired, observed } = reconcile;
   const role = desired.wanted?.role;
-  const generation = generationOf(pass);
+  const generation = generationOf(reconcile);
   const known = retry.state.trustRejected;
   const trustRejected = known?.generation === generation ? known : { generation, since: now };
   retry.update((state) => ({ ...state, trustRejected }));
@@ -224,9 +233,9 @@ function trustReason(pass: ReconcileState, problem: string, now: Ms): Reason {
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
 }
 
-/** No pass sends the change again before its backoff is over. */
-function failureReason(pass: ReconcileState, mutation: Mutation, failure: aws.AwsFailure, now: Ms): Reason {
-  const { retry, target, session, desired, observed } = pass;
+/** Returns the reason for a failed change. No reconcile sends the change again before its backoff is over. */
+function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: aws.AwsFailure, now: Ms): Reason {
+  const { retry, target, session, desired, observed } = reconcile;
   if (
     isAccessEntryMutation(mutation) &&
     (mutation.kind === 'createAccessEntry' || mutation.because === 'roleRecreated') &&
@@ -260,14 +269,14 @@ function failureReason(pass: ReconcileState, mutation: Mutation, failure: aws.Aw
   retry.update((state) => {
     const notBefore = now + pollOf(reason, waitedFor(state, reason, now));
     const key = mutationKey(mutation, target.identity);
-    return withRefusal(state, { mutation: key, reason, generation: generationOf(pass), notBefore }, now);
+    return withRefusal(state, { mutation: key, reason, generation: generationOf(reconcile), notBefore }, now);
   });
   return reason;
 }
 
 /**
- * The tag in which the controller records its additions goes along with the tags of the user, and is left out of
- * messages.
+ * Returns the tags that the mutation changes, for messages. Leaves out the tag in which the controller records its
+ * additions, unless the mutation changes no other tag.
  */
 function tagChangeIn(mutation: Mutation): TagChange | undefined {
   if (!('tags' in mutation || 'keys' in mutation)) return undefined;
@@ -277,7 +286,9 @@ function tagChangeIn(mutation: Mutation): TagChange | undefined {
   return { change: 'tags' in mutation ? 'set' : 'remove', keys, resource: resourceOf(mutation) };
 }
 
-/** EKS chooses the subnets of a new profile with the EC2 permissions of the caller. */
+/**
+ * Reports whether EKS could not choose the subnets of a new profile, for which it uses the caller's EC2 permissions.
+ */
 const isSubnetChoiceDenied = (mutation: Mutation, failure: aws.AwsFailure, { action = '' }: aws.Denial): boolean =>
   mutation.kind === 'createProfile' &&
   mutation.profile.subnets.length === 0 &&

@@ -101,9 +101,9 @@ describe('Finisher', () => {
     expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
   });
 
-  describe('the record of a pass', () => {
+  describe('the record of a reconcile', () => {
     const record: ProfileRecord = { ...FIRST_RECORD, ...RECORDED_THERE };
-    /** The objects that were written, each as what was written and the resourceVersion that it had. */
+    /** Returns the objects that were written, each as what was written and the resourceVersion before. */
     const writesOf = async (result: ReconcileResult, isRefused = false): Promise<readonly string[]> => {
       const writes: string[] = [];
       await finish(result, async (object, status) => {
@@ -139,7 +139,7 @@ describe('Finisher', () => {
     });
   });
 
-  describe('the next pass', () => {
+  describe('the next reconcile', () => {
     const written: Write = async (object) => object;
     const nextAfter = async (end: ReconcileEnd, object = anObject()) => finish({ object, end }, written);
     const sibling = { ahead: 'team-a_api', doing: 'being created' };
@@ -157,7 +157,7 @@ describe('Finisher', () => {
         expect(await nextAfter(end, object), end.name).to.not.have.property('priority');
     });
 
-    it('is urgent as soon as the pass has begun a change', async () => {
+    it('is urgent as soon as the reconcile has begun a change', async () => {
       const object = anObject();
       const desired = desiredOf(object);
       const seen = observed({ role: aRole() });
@@ -182,7 +182,7 @@ describe('Finisher', () => {
       });
   });
 
-  describe('a pass without a result', () => {
+  describe('a reconcile without a result', () => {
     for (const [end, expected] of [
       [newReason('Conflict', {}), { kind: 'conflict' }],
       [
@@ -240,7 +240,7 @@ describe('Finisher', () => {
     ] as const)
       it(`reports the rejection only in events, with a growing backoff, when ${situation}`, async () => {
         const first = await finishRejected(write);
-        // No write of the status succeeds in this test, so nothing but events reports the rejection.
+        // No write of the status succeeds in this test, so only events report the rejection.
         for (let minute = 0; minute < 10; minute++) {
           await clock.advance(60_000);
           await finish(creating, write);

@@ -39,16 +39,16 @@ export interface FinishOptions extends RequeueOptions, OverlapSources {
   readonly retryStore: RetryStore;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly lanes: Pick<Lanes, 'reorder' | 'abandon'>;
-  /** Reads from the API server why nothing may now be deleted for the object in Kubernetes or AWS. */
+  /** Reads from the API server, and returns why nothing may now be deleted for the object in Kubernetes or AWS. */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/** What belongs to the write of a result. */
+/** What depends on whether the write of a result succeeds. */
 interface Unwritten {
   /** The changes in AWS, which are recorded as events if the write fails. */
   readonly steps: readonly Step[];
-  /** What is remembered once the write has succeeded: if it fails, status still shows the wait before this pass. */
+  /** Returns what is remembered after a successful write. If the write fails, status still shows the earlier wait. */
   readonly remember?: (state: RetryState) => RetryState;
   readonly context: ReconcileContext;
 }
@@ -66,7 +66,7 @@ export class Finisher {
     if (end !== 'inSync' && isUnreported(end)) return this.finishUnreported(object, end, execution?.steps, context);
     const remember = this.memoryAfter(result);
     const state = remember(retryStore.get(object));
-    const pass: CompletedReconcile = {
+    const reconcile: CompletedReconcile = {
       ...result,
       now: clock.now(),
       waited: waitedFor(state, end === 'inSync' ? { name: 'RemovingPredecessor' } : end, clock.monotonic()),
@@ -74,22 +74,22 @@ export class Finisher {
       told: state.told,
     };
     const unwritten: Unwritten = { steps: execution?.steps ?? [], remember, context };
-    if (end === 'inSync' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(pass), unwritten);
+    if (end === 'inSync' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(reconcile), unwritten);
     if (end === 'inSync' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
-    const after = statusAfter(pass);
-    // Without facts, only an earlier status tells the EKS cluster, and a client may have written it.
-    const status = facts === undefined ? after : withFewRivals(object, after, this.options, pass.now);
+    const after = statusAfter(reconcile);
+    // Without facts, the EKS cluster is known only from an earlier status, which another client may have written.
+    const status = facts === undefined ? after : withFewRivals(object, after, this.options, reconcile.now);
     const isWritten = await this.write(object, unwritten, async () => {
       const recorded = await this.writeRecord(object, result.record, context.signal);
       return recorded && profileWriter.patchStatus(recorded, status, context.signal);
     });
     if (!isWritten) return CONFLICT;
-    this.recordEvents(object, eventsAfter(pass));
-    retryStore.update(object, (known) => ({ ...known, told: toldBy(pass) }));
-    return this.requeue(pass, state, hasChangeInProgress({ ...object, status }));
+    this.recordEvents(object, eventsAfter(reconcile));
+    retryStore.update(object, (known) => ({ ...known, told: toldBy(reconcile) }));
+    return this.requeue(reconcile, state, hasChangeInProgress({ ...object, status }));
   }
 
-  /** The record comes before the status, because only the record tells where to look in AWS. */
+  /** Writes the record. This comes before the status, because only the record contains where to look in AWS. */
   private async writeRecord(
     object: AWSFargateProfile,
     record: ProfileRecord | undefined,
@@ -101,7 +101,7 @@ export class Finisher {
     return written;
   }
 
-  /** Caches may be outdated, so the API server is asked once more whether the object may go. */
+  /** Removes the finalizer, unless a read from the API server shows a blocker: the caches may be outdated. */
   private async completeDeletion(
     object: AWSFargateProfile,
     events: readonly EventSpec[],
@@ -113,7 +113,7 @@ export class Finisher {
       : this.finishUnreported(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
   }
 
-  /** No pass watches the changes in EKS of a paused object. */
+  /** Reports the pause. No reconcile watches EKS's changes for a paused object, so the lane must not wait for it. */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
     const { clock, lanes, profileWriter } = this.options;
     lanes.abandon(keyOf(object));
@@ -136,13 +136,13 @@ export class Finisher {
       }
     }
     // The API server has rejected the status too, or the object is paused and its status is not written. So an event is
-    // the only way to tell users.
+    // the only way to inform users.
     this.recordEvents(object, [warningFor(reason)]);
     this.remember(object, this.memoryAfter({ object, end: reason }));
     return this.requeue({ end: reason }, this.options.retryStore.get(object));
   }
 
-  /** `clusterctl move` has recreated the object without its deletionTimestamp. */
+  /** Deletes the object again, because `clusterctl move` has recreated it without its deletionTimestamp. */
   async resumeDeletion(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
     const { findLiveBlocker, profileWriter, recordEvent } = this.options;
     const because = await findLiveBlocker(object, context.signal);
@@ -159,8 +159,8 @@ export class Finisher {
   }
 
   /**
-   * Nothing was created in AWS, so credentials that never worked must not block the deletion forever. `reason` says
-   * why AWS cannot be asked.
+   * Releases the object although AWS cannot be called. Nothing was created there, so credentials that never worked must
+   * not block the deletion forever. `reason` says why AWS cannot be called.
    */
   async releaseWithoutCredentials(
     object: AWSFargateProfile,
@@ -178,7 +178,7 @@ export class Finisher {
     steps: readonly Step[] = [],
     { signal }: Pick<ReconcileContext, 'signal'>,
   ): void {
-    // A stopping manager interrupts its calls, which is no failure of AWS.
+    // A stopping manager interrupts its own calls, so their failures say nothing about AWS.
     const reported = signal.aborted ? steps.filter(({ outcome }) => outcome.kind === 'done') : steps;
     this.recordEvents(object, eventsForSteps(reported));
   }
@@ -190,7 +190,7 @@ export class Finisher {
     context: ReconcileContext,
   ): Requeue {
     this.recordStepEvents(object, steps, context);
-    context.logger.debug('Pass ended without a result', { reason: reason.name, ...reason.facts });
+    context.logger.debug('Reconcile ended without a result', { reason: reason.name, ...reason.facts });
     return this.requeue({ end: reason }, this.options.retryStore.get(object));
   }
 
@@ -211,7 +211,9 @@ export class Finisher {
     return (state) => (end === 'inSync' ? withSuccess(state, noticesOf(result), now) : withWait(state, end, now));
   }
 
-  /** The order in the lane depends on what has stopped the object. */
+  /**
+   * Updates the retry state. The order in the lane depends on whether something other than its turn stops the object.
+   */
   private remember(object: AWSFargateProfile, change: (state: RetryState) => RetryState): void {
     const { lanes, retryStore } = this.options;
     const wasStopped = retryStore.isStoppedOtherwise(object);
@@ -220,7 +222,8 @@ export class Finisher {
   }
 
   /**
-   * Returns `false` if another client wrote first or the object is gone. The changes in AWS are then recorded as events.
+   * Writes the result. Returns `false` if another client wrote first or the object is gone; the changes in AWS are then
+   * recorded as events.
    */
   private async write(
     object: AWSFargateProfile,
@@ -250,7 +253,7 @@ export class Finisher {
     return DONE;
   }
 
-  /** The EKS cluster is being deleted, and has no Fargate profile of the object. */
+  /** Deletes an object whose EKS cluster is being deleted and contains no Fargate profile of this object. */
   private async deleteObject(object: AWSFargateProfile, unwritten: Unwritten): Promise<Requeue> {
     const { logger, signal } = unwritten.context;
     const because = await this.options.findLiveBlocker(object, signal);

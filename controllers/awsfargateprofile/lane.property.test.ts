@@ -11,16 +11,16 @@ import { newLanes } from './testing/lanes.ts';
 /** The plan for one simulated object and its one change in EKS. */
 interface Plan {
   readonly arrives: Ms;
-  /** What orders the objects of a cluster. Both clusters name the same EKS cluster. */
+  /** What determines the order of the objects in a cluster. Both clusters refer to the same EKS cluster. */
   readonly age: number;
   readonly isDeleted: boolean;
   readonly cluster: 'prod' | 'staging';
-  /** How long the pass takes until its call is answered, and how long EKS then makes the change. */
+  /** How long the reconcile takes until its call is answered, and how long EKS then makes the change. */
   readonly call: Ms;
   readonly change: Ms;
-  /** The delay between a wake-up and the pass; `undefined`: the wake-ups of this object are lost. */
+  /** The delay between a wake-up and the reconcile; `undefined`: the wake-ups of this object are lost. */
   readonly wakes: Ms | undefined;
-  /** How often something other than its turn stops the object before EKS accepts its change. */
+  /** How many times something other than its turn stops the object before EKS accepts its change. */
   readonly stops: number;
   readonly vanishes: 'never' | 'waiting' | 'changing';
 }
@@ -36,7 +36,10 @@ const anyPlan: fc.Arbitrary<Plan> = fc.record({
   stops: fc.constantFrom(0, 0, 1, 2),
   vanishes: fc.constantFrom('never', 'never', 'never', 'waiting', 'changing'),
 });
-/** All objects are there from the beginning, and each change is made and watched at once, whatever the wake-ups. */
+/**
+ * Returns the plan without disturbances: the object exists from the beginning, and its change is made and watched at
+ * once, whatever the wake-ups.
+ */
 const steady = (plan: Plan): Plan => ({
   ...plan,
   arrives: 0,
@@ -47,7 +50,9 @@ const steady = (plan: Plan): Plan => ({
   vanishes: 'never',
 });
 
-/** The interval at which a waiting object looks for itself, and the interval at which a pass polls its change. */
+/**
+ * The interval at which a waiting object is reconciled anyway, and the interval at which a reconcile polls its change.
+ */
 const LOOK: Ms = 30_000;
 const POLL: Ms = 5_000;
 const LANE = 'lane';
@@ -57,7 +62,7 @@ interface Run {
   readonly done: readonly string[];
   readonly refusals: number;
   readonly mostTurns: number;
-  /** The objects that were named as next in turn although they wanted no turn. */
+  /** The objects that were reported as next in turn although they did not want a turn. */
   readonly wrongFirsts: readonly string[];
   readonly ended: Ms;
 }
@@ -95,14 +100,17 @@ async function run(plans: readonly Plan[]): Promise<Run> {
     };
     const stop = (delay: Ms): void => {
       world.stop(object);
-      later(delay, pass);
+      later(delay, reconcile);
     };
-    /** A pass that waits again; it looks for itself, and its retry state says that it waits for its turn. */
+    /**
+     * Lets the object wait again: a later reconcile follows anyway, and the retry state says that the object waits for
+     * its turn.
+     */
     const wait = (): void => {
       world.stop(object, false);
-      later(LOOK, pass);
+      later(LOOK, reconcile);
     };
-    const pass = (): void => {
+    const reconcile = (): void => {
       if (state !== 'waiting') return;
       if (plan.vanishes === 'waiting' && passed++ > 0) return vanish();
       if (lanes.findAhead(LANE, object) !== undefined) return wait();
@@ -158,10 +166,10 @@ async function run(plans: readonly Plan[]): Promise<Run> {
       lanes.settle(LANE, name, object);
       remove(object);
     };
-    passes.set(name, () => plan.wakes !== undefined && later(plan.wakes, pass));
+    passes.set(name, () => plan.wakes !== undefined && later(plan.wakes, reconcile));
     later(plan.arrives, () => {
       put(object);
-      pass();
+      reconcile();
     });
   });
 
@@ -181,7 +189,7 @@ describe('A lane with random objects', () => {
   const anyPlans = fc.array(anyPlan, { minLength: 1, maxLength: 8 });
   const steadyPlans = anyPlans.map((plans) => plans.map(steady));
 
-  it('gives one turn at a time, however long a pass takes, and everybody gets a turn in the end', () =>
+  it('gives one turn at a time, however long a reconcile takes, and everybody gets a turn in the end', () =>
     checkEachRun(anyPlans, ({ mostTurns, done, wrongFirsts }, plans) => {
       expect(mostTurns).to.be.at.most(1);
       expect(wrongFirsts, 'an object that wants no turn holds up the others').to.deep.equal([]);
@@ -201,7 +209,7 @@ describe('A lane with random objects', () => {
       const order = plans
         .map(({ isDeleted, age }, index) => ({ name: `p${index}`, rank: `${isDeleted ? 0 : 1} ${age} ${index}` }))
         .toSorted((one, other) => (one.rank < other.rank ? -1 : 1));
-      // The objects arrive one after the other, so the first may begin before an object that goes before it is there.
+      // The objects arrive one after the other, so the first may begin before an object arrives that goes before it.
       const [first, ...rest] = done;
       expect(first).to.equal('p0');
       expect(rest).to.deep.equal(order.map(({ name }) => name).filter((name) => name !== 'p0'));

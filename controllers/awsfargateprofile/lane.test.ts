@@ -24,7 +24,7 @@ const deleted = (name: string, hour = 10): AWSFargateProfile =>
     metadata: { ...createdAt(hour), ...DELETED },
     record: { in: HERE, profiles: [{ name: ProfileName.of(`team-a_${name}`), id: 'x' }] },
   });
-/** Returns an object that names its EKS cluster instead of a Cluster. */
+/** Returns an object with spec.eksCluster instead of spec.clusterName. */
 const joined = (name: string, region: string, identity?: string, kind = 'Role'): AWSFargateProfile => ({
   ...profile(name),
   spec: {
@@ -68,7 +68,9 @@ describe('Lanes', () => {
     if (wait === undefined) lanes.release(lane, object);
     return describeWait(wait);
   };
-  /** Returns three objects that wait for their first profile, in their order, and forgets whom they have woken. */
+  /**
+   * Returns three objects that wait for their first profile, in their order, and forgets which objects they have woken.
+   */
   function putThree(): readonly [AWSFargateProfile, AWSFargateProfile, AWSFargateProfile] {
     const three = [world.put(profile('a')), world.put(profile('b')), world.put(profile('c'))] as const;
     world.woken.length = 0;
@@ -81,7 +83,7 @@ describe('Lanes', () => {
   };
 
   describe('order the objects of a cluster', () => {
-    /** Returns the names of the objects that go before a young object, in their order. */
+    /** Returns the names of the objects that go before a young object, in order. */
     function order(objects: readonly AWSFargateProfile[]): string {
       for (const object of objects) world.put(object);
       const { spec } = objects.at(-1) ?? profile('z');
@@ -194,7 +196,7 @@ describe('Lanes', () => {
       expect(turnOf(a)).to.equal('go');
     });
 
-    it('also while the pass that has it takes long', async () => {
+    it('also while the reconcile that has it takes long', async () => {
       const [a] = putThree();
       const sibling = world.put(deleted('d'));
       take(sibling);
@@ -234,7 +236,7 @@ describe('Lanes', () => {
   });
 
   describe('tell what EKS is changing', () => {
-    it('until a pass has seen the end; the profile itself passes', () => {
+    it('until a reconcile has seen the end; the profile itself passes', () => {
       const [a, b] = putThree();
       take(a);
       lanes.saw(LANE, 'team-a_a', 'being created', a);
@@ -247,7 +249,7 @@ describe('Lanes', () => {
       expect(turnOf(b)).to.equal('go');
     });
 
-    it('to a stranger, as EKS has answered, until a pass of its object has seen it', () => {
+    it('to a stranger, as EKS has answered, until a reconcile of its object has seen it', () => {
       const [a, b] = putThree();
       lanes.saw(LANE, 'team-a_b', 'being deleted');
       expect(turnOf(a)).to.equal('team-a_b is being deleted, as a stranger');
@@ -258,7 +260,7 @@ describe('Lanes', () => {
       expect(turnOf(a), 'the newest answer counts').to.equal('theirs is being created, as a stranger');
     });
 
-    it('to a stranger again, once no pass watches it', () => {
+    it('to a stranger again, once no reconcile watches it', () => {
       const [a, b] = putThree();
       lanes.saw(LANE, 'team-a_a', 'being created', a);
       world.stop(a);
@@ -313,7 +315,7 @@ describe('Lanes', () => {
     expect(turnOf(a)).to.equal('go');
   });
 
-  describe('end a pass before AWS is asked', () => {
+  describe('end a reconcile before AWS is asked', () => {
     const aheadOf = (object: AWSFargateProfile): string => describeWait(lanes.findAhead(LANE, object));
 
     it('of each object after the second', () => {
@@ -489,7 +491,7 @@ describe('Lanes', () => {
       expect(world.woken).to.deep.equal(['a first', 'b second']);
     });
 
-    it('nobody whose pass goes on, until it is told to wait or its pass ends', () => {
+    it('nobody whose reconcile goes on, until it is told to wait or its reconcile ends', () => {
       const [a, b] = putThree();
       lanes.enter(b);
       expect(wokenBy(() => world.remove(a))).to.deep.equal(['c second']);
@@ -509,7 +511,7 @@ describe('Lanes', () => {
       expect(world.woken).to.deep.equal(['b first', 'c second']);
     });
 
-    it('first and second when EKS has ended a change, but not the object whose pass sees it', () => {
+    it('first and second when EKS has ended a change, but not the object whose reconcile sees it', () => {
       const [a, b, c] = putThree();
       lanes.saw(LANE, 'team-a_c', 'being created', c);
       turnOf(b);
@@ -519,7 +521,7 @@ describe('Lanes', () => {
       expect(wokenBy(() => lanes.settle(LANE, 'team-a_a', a))).to.deep.equal(['b second']);
     });
 
-    it('nobody when EKS has ended a change while a pass has the turn', () => {
+    it('nobody when EKS has ended a change while a reconcile has the turn', () => {
       const [a, b] = putThree();
       take(a);
       turnOf(b);

@@ -14,40 +14,42 @@ import type { RetryStore } from './memory.ts';
 import { describeTransit } from './model/profile-status.ts';
 import { hasChangeInProgress } from './model/steady-state.ts';
 
-// EKS creates or deletes one Fargate profile of a cluster at a time. The lane of an EKS cluster avoids the calls that
-// EKS would refuse. It decides nothing that safety needs: EKS's refusal is the authority. A lane remembers what EKS has
-// said. Who goes next follows from the caches and from memory, and is computed when a pass asks for it.
+// EKS creates or deletes one Fargate profile of a cluster at a time. The lane of an EKS cluster avoids calls that EKS
+// would refuse. Safety does not depend on the lane, because EKS refuses such calls anyway. A lane remembers what EKS
+// has answered. Which object goes next follows from the caches and from memory, and is computed when a reconcile needs
+// it.
 
 /** A change that EKS is making. */
 interface InFlight {
   readonly profile: string;
   /** Completes the sentence "Fargate profile x is …". */
   readonly doing: string;
-  /** The key of the object whose passes watch the change; `undefined` for the change of a stranger. */
+  /** The key of the object whose reconciles watch the change; `undefined` if this manager has no such object. */
   readonly by: string | undefined;
   readonly seenAt: Ms;
 }
 
 interface Lane {
-  /** The change that a running pass sends, and the key of its object. */
+  /** The change that a running reconcile sends, and the key of its object. */
   readonly turn: { readonly profile: string; readonly doing: string; readonly by: string } | undefined;
   readonly inFlight: InFlight | undefined;
-  /** EKS has said `because` to a change, so no change is sent before this time. */
+  /** No change is sent before `until`, because EKS has answered an earlier change with `because`. */
   readonly closed: { readonly until: Ms; readonly because: string };
 }
 
-/** Why a change of a profile has to wait. */
+/** Why a profile change has to wait. */
 export type LaneWait =
   | { readonly kind: 'wait'; readonly ahead: string; readonly doing: string; readonly isForeign: boolean }
   | { readonly kind: 'closed'; readonly remaining: Ms; readonly because: string };
 
-/** A change that was not seen again for this long does not count, because nobody may be watching it. */
+/** A change that was not seen again within this time does not count anymore, because it may be unwatched. */
 const SEEN_FOR: Ms = 35_000;
-/** The number of lanes that are kept; the one that was used longest ago is forgotten, which costs one refused call. */
+/** The number of lanes that are kept. The least recently used lane is forgotten, which costs one refused call. */
 const MOST_LANES = 10_000;
 /**
- * How many objects of a cluster are looked at for the first two. If something else stops all of these, the others have no
- * order, which costs refused calls. A cluster has at most ten profiles, unless AWS has raised the quota.
+ * How many objects of an EKS cluster are searched for the first two. If something else stops all of them, the remaining
+ * objects have no order, which costs refused calls. A cluster has at most ten profiles, unless AWS has raised the
+ * quota.
  */
 const MOST_SEEN = 30;
 const FREE: Lane = { turn: undefined, inFlight: undefined, closed: { until: 0, because: '' } };
@@ -56,16 +58,19 @@ export interface LanesOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly caches: Pick<Caches, 'profiles' | 'typed'>;
   readonly retryStore: Pick<RetryStore, 'isStoppedOtherwise'>;
-  /** Enqueues an object whose turn may have come. A lost call costs 30 s, after which each waiter looks for itself. */
+  /**
+   * Enqueues an object whose turn may have come. A lost call costs 30 s, after which each waiting object is reconciled
+   * anyway.
+   */
   readonly wake: (key: ObjectKey, place: 'first' | 'second') => void;
-  /** The object was the first, and another one goes before it now. */
+  /** Demotes an object that was the first, because another object now goes before it. */
   readonly overtaken: (key: ObjectKey) => void;
 }
 
 export class Lanes {
   private readonly options: LanesOptions;
   private readonly lanes = new Lru<Lane>({ maxEntries: MOST_LANES });
-  /** The objects whose pass goes on and was not told to wait. They need not be woken. */
+  /** The objects whose running reconcile does not have to wait. They need not be woken. */
   private readonly going = new Set<string>();
 
   constructor(options: LanesOptions) {
@@ -73,8 +78,8 @@ export class Lanes {
   }
 
   /**
-   * Fills a lane of which this process knows nothing, for example after a start, with the changes that EKS may be making.
-   * They count as those of strangers until a pass of their objects has seen them.
+   * Fills a lane that this process does not know, for example after a start, with the changes that EKS may be making.
+   * These count as other clients' changes until a reconcile of their object has seen them.
    */
   seed(lane: string, findChanges: () => readonly Pick<InFlight, 'profile' | 'doing'>[]): void {
     if (this.lanes.peek(lane) !== undefined) return;
@@ -83,8 +88,9 @@ export class Lanes {
   }
 
   /**
-   * Lets the first object of a cluster go, the second until it has prepared its role, and each object that wants no turn. An
-   * object that its last pass stopped for something else looks whether that is over.
+   * Returns why the object has to wait. Lets the first object of a cluster continue, the second until it has prepared
+   * its role, and each object that does not want a turn. If something else stopped the last reconcile of an object, the
+   * object continues too, to find out whether this is over.
    */
   findAhead(lane: string, object: AWSFargateProfile): LaneWait | undefined {
     if (!wantsTurn(object) || this.isStoppedOtherwise(object) || this.isInFlight(lane, object)) return undefined;
@@ -92,13 +98,13 @@ export class Lanes {
     const isFirst = isSame(first, object);
     if ((isFirst || isSame(second, object)) && hasToPrepare(object)) return undefined;
     const busy = this.findBusy(lane, object);
-    // The first asks EKS about the change of a stranger, and its pass wakes those behind it.
+    // The first object asks EKS about another client's change, and its reconcile wakes the objects behind it.
     if (isFirst && (busy === undefined || (busy.kind === 'wait' && busy.isForeign))) return undefined;
     const wait = busy ?? waitFor(first);
     return wait.kind === 'wait' ? { ...wait, isForeign: false } : wait;
   }
 
-  /** A pass of the object goes on after {@link findAhead}. {@link leave} must end it. */
+  /** Records that a reconcile of the object continues after {@link findAhead}. {@link leave} must follow. */
   enter(object: AWSFargateProfile): void {
     this.going.add(idOf(object));
   }
@@ -108,8 +114,9 @@ export class Lanes {
   }
 
   /**
-   * Gives the object the turn, or returns why it has to wait. {@link release} must end each turn. Those that wait
-   * report `doing`, and look again only after seconds: so `doing` has to be true before the request and while EKS makes the change.
+   * Gives the object the turn, or returns why it has to wait. {@link release} must end each turn. Waiting objects
+   * report `doing` and check again only after seconds, so `doing` has to be true before the request and while EKS makes
+   * the change.
    */
   take(lane: string, object: AWSFargateProfile, profile: string, doing: string): LaneWait | undefined {
     const [first] = wantsTurn(object) ? this.firstTwo(turnGroupOf(object)) : [];
@@ -129,21 +136,24 @@ export class Lanes {
     this.wakeIfFree(lane, object);
   }
 
-  /** `by` is the object whose own profile it is. */
+  /** Records a change that EKS is making. `by` is the object that owns the profile. */
   saw(lane: string, profile: string, doing: string, by?: Pick<AWSFargateProfile, 'metadata'>): void {
     const { inFlight: known } = this.get(lane);
     const owner = by === undefined ? (known?.profile === profile ? known.by : undefined) : idOf(by);
     this.update(lane, { inFlight: { profile, doing, by: owner, seenAt: this.options.clock.monotonic() } });
   }
 
-  /** A pass of the object has seen that EKS does not change the profile. */
+  /** Records that a reconcile of the object has seen that EKS is not changing the profile. */
   settle(lane: string, profile: string, object: AWSFargateProfile): void {
     if (this.get(lane).inFlight?.profile !== profile) return;
     this.update(lane, { inFlight: undefined });
     this.wakeIfFree(lane, object);
   }
 
-  /** After a pass of the object has read these profiles of the EKS cluster. `own` are the names of its profiles. */
+  /**
+   * Updates the lane after a reconcile of the object has read `profiles` of the EKS cluster. `own` are the names of the
+   * object's profiles.
+   */
   compare(
     lane: string,
     object: AWSFargateProfile,
@@ -154,7 +164,7 @@ export class Lanes {
       const doing = describeTransit(status);
       if (doing === undefined) continue;
       if (own.includes(name)) this.saw(lane, name, doing, object);
-      // What was read may be older than what the lane knows, so it only fills an empty lane.
+      // `profiles` may be older than what the lane knows, so another object's profile only fills an empty lane.
       else if (this.get(lane).inFlight === undefined) this.saw(lane, name, doing);
     }
     for (const name of own)
@@ -167,7 +177,9 @@ export class Lanes {
     this.update(lane, { closed: { until, because } });
   }
 
-  /** No pass watches the changes of this object any more, for example because it is paused or gone. */
+  /**
+   * Records that no reconcile watches this object's changes anymore, for example because the object is paused or gone.
+   */
   abandon(key: ObjectKey): void {
     for (const [lane, { inFlight }] of this.lanes.entries()) {
       if (inFlight?.by !== keyText(key)) continue;
@@ -178,7 +190,7 @@ export class Lanes {
     }
   }
 
-  /** After a change in the cache. */
+  /** Wakes the objects whose place may have changed because of a change in the cache. */
   refresh(change: Change): void {
     const before = change.type === 'added' ? undefined : change.type === 'updated' ? change.previous : change.object;
     const after = change.type === 'deleted' ? undefined : change.object;
@@ -188,15 +200,18 @@ export class Lanes {
     if (joined !== undefined && !this.isStoppedOtherwise(joined)) this.overtake(joined);
   }
 
-  /** After a pass has changed whether something other than its turn stops the object. */
+  /**
+   * Wakes the objects whose place may have changed, after a reconcile has changed whether something other than its turn
+   * stops the object.
+   */
   reorder(object: AWSFargateProfile): void {
     if (this.isStoppedOtherwise(object)) this.wakeBehind(object, object);
     else this.overtake(object);
   }
 
   /**
-   * An object has left its place, so those behind it have moved up. If EKS makes its change now, the first can only wait for
-   * the end of that change, which wakes it.
+   * Wakes objects that have moved up because the object `before` has left its place. If EKS is making this object's
+   * change, the first of them can only wait for the end of the change, which wakes it.
    */
   private wakeBehind(before: AWSFargateProfile, after: AWSFargateProfile | undefined): void {
     if (!wantsTurn(before)) return;
@@ -206,7 +221,9 @@ export class Lanes {
     });
   }
 
-  /** The object has a new place. If it is the first there, no other object waits for the former first any more. */
+  /**
+   * Wakes the object in its new place. If it is the first there, no other object waits for the former first anymore.
+   */
   private overtake(object: AWSFargateProfile): void {
     if (!wantsTurn(object)) return;
     const firsts = this.firstTwo(turnGroupOf(object));
@@ -216,7 +233,7 @@ export class Lanes {
     if (index === 0 && second !== undefined) this.options.overtaken(keyOf(second));
   }
 
-  /** After the end of a change, wakes the objects that may go now. The pass of `object` itself goes on anyway. */
+  /** Wakes the objects that may go after the end of a change, except for `object`, whose reconcile continues anyway. */
   private wakeIfFree(lane: string, object: AWSFargateProfile): void {
     const { turn, inFlight } = this.get(lane);
     if (turn === undefined && inFlight === undefined)
@@ -237,7 +254,7 @@ export class Lanes {
     if (!this.going.has(idOf(object))) this.options.wake(keyOf(object), index === 0 ? 'first' : 'second');
   }
 
-  /** `profile` is the one that the object would change. */
+  /** Returns which change the object has to wait for. `profile` is the profile that the object would change. */
   private findBusy(lane: string, object: AWSFargateProfile, profile?: string): LaneWait | undefined {
     const now = this.options.clock.monotonic();
     const { turn, inFlight, closed } = this.get(lane);
@@ -258,8 +275,8 @@ export class Lanes {
   }
 
   /**
-   * The cache keeps the objects that want a turn in their order, so this looks at two of them, and at some before them that
-   * something else stops. None before the objects are listed.
+   * Returns the first two objects of the group that nothing else stops; none before the objects are listed. The cache
+   * keeps the objects that want a turn in order, so only these two and the stopped objects before them are decoded.
    */
   private firstTwo(group: string | undefined): readonly AWSFargateProfile[] {
     const { profiles } = this.options.caches;
@@ -287,7 +304,10 @@ export class Lanes {
   }
 }
 
-/** The second in the lane may make its role while EKS changes the profile of the first. */
+/**
+ * Reports whether the object has no role yet. The second object in the lane may create its role while EKS changes the
+ * profile of the first.
+ */
 const hasToPrepare = (object: AWSFargateProfile): boolean =>
   !isDeleting(object) && recordOf(object).roles.every(({ id }) => id === undefined);
 
@@ -302,7 +322,10 @@ const isBefore = (one: AWSFargateProfile, other: AWSFargateProfile): boolean => 
 
 const orderOf = (object: AWSFargateProfile): string => turnOrderOf(object) + idOf(object);
 
-/** What decides about the place of an object among those of its cluster; `undefined` if it wants no turn. */
+/**
+ * Returns what decides the object's place among the objects of its cluster; `undefined` if the object does not want a
+ * turn.
+ */
 const turnPlaceOf = (object: AWSFargateProfile): string | undefined =>
   wantsTurn(object) ? [turnGroupOf(object), orderOf(object), object.metadata.uid].join(' ') : undefined;
 

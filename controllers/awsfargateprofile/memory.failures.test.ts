@@ -14,7 +14,7 @@ const SECOND = 1_000;
 const failed = newReason('CreateFailed', { name: 'a', issues: [] });
 
 describe('a failed profile', () => {
-  it('is retried ten seconds after a pass first observed the failure', () => {
+  it('is retried ten seconds after a reconcile first observed the failure', () => {
     const state = withProfileFailure(NO_RETRY_STATE, 1, 5_000);
     expect(state.recovery).to.deep.equal({ generation: 1, attempts: 0, notBefore: 15_000 });
     expect(withProfileFailure(state, 1, 9_000).recovery?.notBefore, 'not postponed by the next observation').to.equal(

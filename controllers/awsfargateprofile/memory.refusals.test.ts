@@ -60,13 +60,13 @@ describe('a refused mutation', () => {
     expect(withRefusal(state, next, 60 * SECOND).refused).to.deep.equal([next]);
   });
 
-  it('is still held back after a pass that reports it as a notice, and its wait continues', () => {
+  it('is still held back after a reconcile that reports it as a notice, and its wait continues', () => {
     const tolerated = withSuccess(state, [refusal], 5_000);
     expect(refusalFor(tolerated, mutation, 1, 59_999)).to.equal(refusal);
     expect(waitedFor(withSuccess(tolerated, [refusal], 30_000), refusal, 65_000)).to.equal(60 * SECOND);
   });
 
-  it('is forgotten after a pass with the notice of another problem', () => {
+  it('is forgotten after a reconcile with the notice of another problem', () => {
     const notice = newReason('NotAllowedByOperator', { excess: [], about: 'IAMFargateRolesReady' });
     expect(withSuccess(state, [notice], 5_000)).to.deep.equal({});
   });

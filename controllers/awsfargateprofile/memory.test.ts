@@ -5,7 +5,7 @@ import { newReason } from './reasons/reasons.ts';
 import { CREATED_AT, aCluster, anObject } from './testing/builders.ts';
 
 const SECOND = 1_000;
-/** A retry state that differs from the empty one. */
+/** A retry state that is not empty. */
 const SURVEYED: RetryState = { surveyed: { until: SECOND } };
 
 function newStore(): { readonly store: RetryStore; readonly at: (now: number) => void } {
@@ -43,7 +43,7 @@ describe('RetryStore', () => {
         false,
       ],
       ['is true for another wait', anObject(), newReason('Creating', { name: 'x' }), true],
-      ['is false for an object without a pass', stalled('False'), undefined, false],
+      ['is false for an object without a reconcile', stalled('False'), undefined, false],
       ['is true after a start, for an object that is Stalled', stalled('True'), undefined, true],
       ['is false once a stalled object waits for its turn', stalled('True'), sibling, false],
     ] as const)
@@ -55,7 +55,7 @@ describe('RetryStore', () => {
       });
   });
 
-  it('keeps a change that is made while a pass holds the state', () => {
+  it('keeps a change that is made while a reconcile holds the state', () => {
     const { store } = newStore();
     const quota = newReason('QuotaExceeded', { detail: 'no more' });
     store.update(anObject(), (state) => withWait(state, quota, 0));
@@ -103,7 +103,7 @@ describe('RetryStore', () => {
     const found = { object: anObject(), cluster: { kind: 'found', object: aCluster() } } as const;
     const unknown = { object: anObject(), cluster: { kind: 'unknown', reason: 'not served' } } as const;
 
-    it('counts from the first pass that did not find the Cluster', () => {
+    it('counts from the first reconcile that did not find the Cluster', () => {
       const { store, at } = newStore();
       expect(store.trackCluster(absent)).to.equal(0);
       at(20 * SECOND);

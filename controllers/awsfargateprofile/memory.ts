@@ -12,28 +12,34 @@ import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
 
-/** Losing the state costs time, and nothing else. All times are on the monotonic clock. */
+/**
+ * What is remembered about an object between reconciles. Losing it costs time, and nothing else. All times are on the
+ * monotonic clock.
+ */
 export interface RetryState {
-  /** Without a break since then. */
+  /** The reason why the object waits, and since when it has waited for this reason without a break. */
   readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
-  /** In the order of the refusals. A reconcile continues after a refusal that does no harm. */
+  /** The refused changes, in the order of the refusals. A reconcile continues after a refusal that does no harm. */
   readonly refused?: readonly Refusal[];
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
   /** The retries of a Fargate profile that EKS failed to create or delete. */
   readonly recovery?: Recovery;
-  /** What this process has recorded: another client may remove the annotation, or set an old one back. */
+  /** The record that this process has written: another client may remove the annotation, or restore an old one. */
   readonly recorded?: ProfileRecord;
   readonly unanswered?: Unanswered;
-  /** Until then a glance suffices at rest; undefined: this process has not surveyed the EKS cluster for the object. */
+  /**
+   * Until this time, a glance suffices for an object at rest; `undefined`: this process has not surveyed the EKS
+   * cluster for it.
+   */
   readonly surveyed?: { readonly until: Ms };
-  /** What the last report has told in events. */
+  /** What the last report announced in events; `undefined` until this process first reports the object. */
   readonly told?: Told;
-  /** Since when the Cluster of the object does not exist. */
+  /** Since when the object's Cluster has been missing. */
   readonly clusterGoneSince?: Ms;
   readonly drain?: Asked;
 }
 
-/** When the workload cluster was last asked about the pods of a predecessor, and what came of it. */
+/** The last request to the workload cluster about a predecessor's pods, and its result. */
 export interface Asked {
   readonly predecessor: string;
   readonly generation: number;
@@ -53,13 +59,13 @@ export interface Refusal {
 interface Recovery {
   readonly generation: number;
   readonly attempts: number;
-  /** The time of the next retry; undefined while the last one is under way. */
+  /** The time of the next retry; `undefined` while a retry is under way. */
   readonly notBefore?: Ms;
 }
 
 export const NO_RETRY_STATE: RetryState = {};
 
-/** 0 if it waits because of another reason or does not wait. */
+/** Returns how long the object has waited for this reason; 0 if it waits for another reason or does not wait. */
 export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>, now: Ms): Ms {
   return waiting?.name === reason.name ? now - waiting.since : 0;
 }
@@ -68,15 +74,15 @@ export function withWait(state: RetryState, reason: Reason, now: Ms): RetryState
   return state.waiting?.name === reason.name ? state : { ...state, waiting: { name: reason.name, since: now } };
 }
 
-/** The end of the backoff after a failure with this reason. */
+/** Returns the end of the backoff after a failure with this reason. */
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
   if (reason.name === 'CreateFailed' || reason.name === 'DeleteFailed') return recovery?.notBefore;
   return refused?.find((each) => each.reason === reason)?.notBefore;
 }
 
 /**
- * All is over but what the record needs, the refused changes with one of the `notices`, and the retries of a predecessor that
- * EKS failed to delete, so that their backoff grows.
+ * Returns the state after a success. Keeps what the record and the reports need, the refused changes with one of the
+ * `notices`, and the retries of a predecessor that EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
   { recorded, unanswered, surveyed, told, clusterGoneSince, drain, refused = [], recovery, waiting }: RetryState,
@@ -111,11 +117,14 @@ export interface RetryHandle {
   update(change: (state: RetryState) => RetryState): RetryState;
 }
 
-/** Each change applies a function to the newest state, so that a change by a watch event during a pass is not lost. */
+/**
+ * Keeps the retry states. Each update applies a function to the newest state, so that a watch event during a reconcile
+ * is not lost.
+ */
 export class RetryStore {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly entries = new Map<string, Entry>();
-  /** By namespace: the names of the objects whose wait a change of another object may end. */
+  /** By namespace: the names of objects whose wait may end when another object changes. */
   private readonly siblingWaits = new Map<string, Set<string>>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
@@ -128,8 +137,8 @@ export class RetryStore {
   }
 
   /**
-   * Whether the last pass of the object stopped for something other than its turn. After a start, the condition Stalled
-   * tells, because a stalled object does not continue until a user acts.
+   * Reports whether the object's last reconcile stopped for something other than its turn. After a start, the condition
+   * Stalled decides, because a stalled object does not continue until a user acts.
    */
   isStoppedOtherwise(object: AWSFargateProfile): boolean {
     const { waiting } = this.get(object);
@@ -190,8 +199,8 @@ export class RetryStore {
   }
 
   /**
-   * Remembers whether the Cluster of the object is missing. Returns since how long; `undefined` if the Cluster exists, if
-   * the object has none, or if the cache cannot tell.
+   * Remembers whether the object's Cluster is missing, and returns for how long; `undefined` if the Cluster exists, if
+   * the object has none, or if the cache does not know.
    */
   trackCluster({ object, cluster }: Pick<ReconcileInputs, 'object' | 'cluster'>): Ms | undefined {
     const { clusterGoneSince } = this.get(object);
@@ -206,11 +215,17 @@ export class RetryStore {
 }
 
 const SECOND: Ms = 1_000;
-/** Long enough to read the failure, and short compared with the retry itself, for which EKS takes minutes. */
+/**
+ * The first backoff: long enough to read the failure, and short compared with the retry itself, for which EKS takes
+ * minutes.
+ */
 const FIRST_RECOVERY: Ms = 10 * SECOND;
 const LONGEST_RECOVERY: Ms = 600 * SECOND;
 
-/** A profile with the status CREATE_FAILED that is not as the spec asks for is deleted for that reason. */
+/**
+ * Reports whether the mutation retries a Fargate profile that EKS failed to create or delete. A profile with the status
+ * CREATE_FAILED that differs from the spec is deleted because of the difference, which is not a retry.
+ */
 export function isRetryOfFailedProfile(
   mutation: Mutation,
   { profiles }: Pick<Observed, 'profiles'>,
@@ -220,7 +235,9 @@ export function isRetryOfFailedProfile(
   return status === DELETE_FAILED || (status === CREATE_FAILED && mutation.because === 'failed');
 }
 
-/** Starts the backoff at the first look, also after a retry. A change of the spec ends it. */
+/**
+ * Starts the backoff when a failed profile is first seen, also after a retry. A change of the spec ends the backoff.
+ */
 export function withProfileFailure(state: RetryState, generation: number, now: Ms): RetryState {
   const { recovery } = state;
   if (recovery !== undefined && recovery.generation !== generation) {
@@ -235,7 +252,7 @@ export function withProfileFailure(state: RetryState, generation: number, now: M
 export const attemptsOf = ({ recovery }: RetryState, generation: number): number =>
   recovery?.generation === generation ? recovery.attempts : 0;
 
-/** After AWS has accepted the request. */
+/** Counts a retry that AWS has accepted. */
 export function withAttempt(state: RetryState, generation: number): RetryState {
   return { ...state, recovery: { generation, attempts: attemptsOf(state, generation) + 1 } };
 }
@@ -243,7 +260,7 @@ export function withAttempt(state: RetryState, generation: number): RetryState {
 export const mutationKey = (mutation: Mutation, identity: IdentityRef | undefined): string =>
   JSON.stringify([mutation, identity]);
 
-/** Forgets the refused changes whose backoff is over. */
+/** Adds a refused change, and forgets the refused changes whose backoff is over. */
 export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): RetryState {
   const others = (state.refused ?? []).filter(
     ({ mutation, notBefore }) => mutation !== refusal.mutation && now < notBefore,
@@ -251,7 +268,7 @@ export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): Retry
   return { ...state, refused: [...others, refusal] };
 }
 
-/** `undefined` once the backoff of the change is over or the spec has changed. */
+/** Returns why the change was refused; `undefined` once its backoff is over or the spec has changed. */
 export function refusalFor({ refused }: RetryState, mutation: string, generation: number, now: Ms): Reason | undefined {
   return refused?.find((each) => each.mutation === mutation && each.generation === generation && now < each.notBefore)
     ?.reason;

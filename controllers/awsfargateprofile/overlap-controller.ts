@@ -28,14 +28,17 @@ import {
 } from './status/overlap.ts';
 
 const NAME = 'selectorsoverlap';
-/** Changes of one object in this time are reported together. */
+/** Changes of one object within this time are reported together. */
 const DELAY: Ms = 1_000;
 export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recorder' | 'client'> {
   readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
   readonly limits: OperatorLimits;
 }
 
-/** Keeps the condition of the objects at rest. A pass of an object reports it with the rest of its status. */
+/**
+ * Keeps the overlap condition of objects at rest up to date. For other objects, their reconcile reports it with the
+ * rest of the status.
+ */
 export function overlapController(options: OverlapControllerOptions): Runnable {
   const { caches, metrics, clock, random, logger } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
@@ -73,7 +76,7 @@ interface Entry {
 class OverlapReconciler {
   private readonly options: OverlapControllerOptions;
   private readonly enqueue: (key: ObjectKey) => void;
-  /** By the key of an object: with what the others were last compared. */
+  /** By object key: the entry with which the other objects were last compared. */
   private readonly told = new Map<string, Entry>();
 
   constructor(options: OverlapControllerOptions, enqueue: (key: ObjectKey) => void) {
@@ -81,7 +84,10 @@ class OverlapReconciler {
     this.enqueue = enqueue;
   }
 
-  /** After a start each object is compared with all others, so none has to be told of the others. */
+  /**
+   * Records an object in the initial list. After a start, each object is compared with all others anyway, so no object
+   * has to be enqueued because of another.
+   */
   know(object: KubeObject): void {
     const decoded = this.options.caches.typed.profiles.decode(object);
     const entry = isRight(decoded) && this.entryOf(decoded.right);
@@ -100,7 +106,7 @@ class OverlapReconciler {
     await this.forOthers(entry, signal, (other) => found.push(...findRivals(entry.competitor, [other])));
     const status = withOverlap({ ...object.status }, object, entry.competitor, found, clock.now());
     if (jsonEqual(status, object.status)) return DONE;
-    // Under another CRD, any write would drop fields of an object that no pass writes there.
+    // Under another provider's CRD, any write would drop fields of the object.
     if (isLeftToOthers(await schema.check(signal))) return backOff('another CRD may drop fields of the object');
     if (leadership.remaining() <= 0) return LEASE_EXPIRED;
     const written = await profileWriter.patchStatus(object, status, signal);

@@ -45,7 +45,7 @@ import {
   anObject,
 } from './testing/builders.ts';
 import { FOREIGN_TAGS } from './testing/fixtures.ts';
-import { LANE, aSimulatedProfile, aSimulatedRole, awsWith } from './testing/pass-state.ts';
+import { LANE, aSimulatedProfile, aSimulatedRole, awsWith } from './testing/reconcile-state.ts';
 import type { SimulatedAws, SimulatedProfile } from './testing/simulated-aws.ts';
 import { type SimulatedSession, sessionOn } from './testing/simulated-session.ts';
 
@@ -57,8 +57,8 @@ const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, nam
 /** Returns the finalizer or annotation that a merge patch of metadata changes. */
 const changeIn = (body: string): string => ['finalizers', 'record'].find((word) => body.includes(word)) ?? 'metadata';
 
-// `plan`, `findObstacle` and `execute` have tests of their own. The tests of this file cover the order of the
-// requests of a reconcile, and reconciles that end before they read or change AWS.
+// `plan`, `findObstacle` and `execute` have separate tests. The tests in this file cover the order of a reconcile's
+// requests, and reconciles that end before they read or change AWS.
 describe('Reconciler', () => {
   let api: Api;
   let aws: SimulatedAws;
@@ -167,7 +167,7 @@ describe('Reconciler', () => {
       'reason',
     );
   };
-  /** The record that the object has in the API server. */
+  /** Returns the record that the object has in the API server. */
   const recorded = (): ProfileRecord => {
     const decoded = decodeAWSFargateProfile(now());
     return E.isRight(decoded) ? recordOf(decoded.right) : expect.fail('the object cannot be decoded');
@@ -199,12 +199,12 @@ describe('Reconciler', () => {
     sync();
     requests.length = 0;
   }
-  const pass = (): Promise<Requeue> =>
+  const reconcile = (): Promise<Requeue> =>
     reconciler.reconcile(KEY, { logger: new MemoryLogger(), signal: new AbortController().signal });
 
   it('adds both finalizers, opens a session, reads AWS, and writes the record before each create, and before the status', async () => {
     given();
-    await pass();
+    await reconcile();
     expect(requests).to.deep.equal([
       'PATCH finalizers',
       'add the control plane finalizer',
@@ -216,7 +216,7 @@ describe('Reconciler', () => {
       'confirm the control plane finalizer',
       'PATCH record',
       'CreateRole',
-      // The id of the role, which the answer of IAM has.
+      // This write adds the role's id from IAM's answer.
       'PATCH record',
       'AttachRolePolicy',
       'confirm the control plane finalizer',
@@ -241,17 +241,17 @@ describe('Reconciler', () => {
       aws = awsWith(...(part === undefined ? [] : [part]));
       session = sessionOn(aws);
       given();
-      await pass();
+      await reconcile();
       expect(recorded().in.kind).to.equal(isRecorded ? 'known' : 'none');
     });
 
   it('calls no AWS API for an object that the cache does not have yet, or that is gone', async () => {
     requests.length = 0;
     retryStore.update(anObject(), () => ({ surveyed: { until: 5 } }));
-    expect(await pass()).to.include({ kind: 'backoff' });
+    expect(await reconcile()).to.include({ kind: 'backoff' });
     expect(retryStore.get(anObject())).to.deep.equal({ surveyed: { until: 5 } });
     stores.profiles.replaceAll([], '1');
-    expect(await pass()).to.include({ kind: 'done' });
+    expect(await reconcile()).to.include({ kind: 'done' });
     expect(retryStore.get(anObject())).to.deep.equal({});
     expect(requests).to.deep.equal([]);
   });
@@ -260,7 +260,7 @@ describe('Reconciler', () => {
     given();
     api.change(now(), { metadata: { labels: { by: 'them' } } });
     requests.length = 0;
-    expect(await pass()).to.deep.equal({ kind: 'conflict' });
+    expect(await reconcile()).to.deep.equal({ kind: 'conflict' });
     expect(requests).to.deep.equal(['PATCH finalizers']);
     expect(now().metadata.finalizers ?? []).to.deep.equal([]);
   });
@@ -269,10 +269,10 @@ describe('Reconciler', () => {
     deleted({ record: RECORDED_THERE });
     api.server.storage.delete(CLUSTER, { ...KEY, name: 'prod' });
     sync();
-    await pass();
+    await reconcile();
     expect(reasonOf('Deleting')).to.equal('ClusterVanished');
     await api.clock.advance(30_000);
-    await pass();
+    await reconcile();
     expect(requests).to.include('open a session');
   });
 
@@ -285,7 +285,7 @@ describe('Reconciler', () => {
         given({ metadata: { finalizers }, record: DELETING });
         aws.profiles.set(PROFILE, aSimulatedProfile());
         if (isPaused) api.server.storage.mergePatch(CLUSTER, { ...KEY, name: 'prod' }, { spec: { paused: true } });
-        await pass();
+        await reconcile();
         expect(now().metadata.deletionTimestamp === undefined).to.equal(isPaused);
         expect(session.calls.join()).not.to.contain('Delete');
         expect(recordedEvents).to.deep.equal(isPaused ? [] : ['ResumedDeletion']);
@@ -300,7 +300,7 @@ describe('Reconciler', () => {
         aws.profiles.set(PROFILE, profile);
         aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
         for (let passes = 0; passes < 2; passes++) {
-          await pass();
+          await reconcile();
           sync();
         }
         expect(now().metadata.deletionTimestamp).to.equal(undefined);
@@ -315,10 +315,10 @@ describe('Reconciler', () => {
       aws.profiles.set(PROFILE, aSimulatedProfile({ createdAt: NOW - 60_000, ...over }));
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
     };
-    const nextPass = async (): Promise<readonly string[]> => {
+    const nextReconcile = async (): Promise<readonly string[]> => {
       sync();
       const before = session.calls.length;
-      await pass();
+      await reconcile();
       return session.calls.slice(before).map((call) => call.split(' ')[0] ?? '');
     };
 
@@ -328,7 +328,7 @@ describe('Reconciler', () => {
         record: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] },
       });
       putAsWanted();
-      await pass();
+      await reconcile();
       expect(recorded()).to.deep.include({
         profiles: [{ name: PROFILE, id: PROFILE_ID, served: true, activeSince: NOW }],
         last: NOW - 60_000,
@@ -341,29 +341,29 @@ describe('Reconciler', () => {
       const GLANCE = ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'];
       given({ record: RECORDED_THERE });
       putAsWanted();
-      expect(await nextPass()).to.include('ListFargateProfiles');
-      expect(await nextPass()).to.have.members(GLANCE);
+      expect(await nextReconcile()).to.include('ListFargateProfiles');
+      expect(await nextReconcile()).to.have.members(GLANCE);
       await api.clock.advance(59 * 60_000);
-      expect(await nextPass()).to.have.members(GLANCE);
+      expect(await nextReconcile()).to.have.members(GLANCE);
       await api.clock.advance(13 * 60_000 + 1);
-      expect(await nextPass()).to.include('ListFargateProfiles');
+      expect(await nextReconcile()).to.include('ListFargateProfiles');
     });
 
     it('surveys the EKS cluster as soon as a glance shows something else', async () => {
       given({ record: RECORDED_THERE });
       putAsWanted();
-      await nextPass();
+      await nextReconcile();
       aws.profiles.clear();
-      expect(await nextPass()).to.include.members(['ListFargateProfiles', 'CreateFargateProfile']);
+      expect(await nextReconcile()).to.include.members(['ListFargateProfiles', 'CreateFargateProfile']);
     });
 
     it('remembers what another client has removed from the object', async () => {
       given();
-      await pass();
+      await reconcile();
       const { profiles, roles } = recorded();
       expect(profiles).to.have.length(1);
       api.server.storage.mergePatch(PROFILE_KIND, KEY, { metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
-      await nextPass();
+      await nextReconcile();
       expect(recorded().profiles.map(({ id }) => id)).to.deep.equal(profiles.map(({ id }) => id));
       expect(recorded().roles.map(({ name }) => name)).to.deep.equal(roles.map(({ name }) => name));
     });
@@ -371,7 +371,7 @@ describe('Reconciler', () => {
     it('records that a deletion has begun before it deletes the profile', async () => {
       deleted({ record: RECORDED_THERE });
       putAsWanted();
-      await pass();
+      await reconcile();
       expect(requests.indexOf('PATCH record')).to.be.within(0, requests.indexOf('DeleteFargateProfile') - 1);
       expect(recorded().deleting).to.equal(true);
     });
@@ -385,20 +385,20 @@ describe('Reconciler', () => {
     ] as const)
       it(`keeps a deleted object for a minute ${situation}`, async () => {
         deleted(parts);
-        await nextPass();
+        await nextReconcile();
         await api.clock.advance(59_999);
-        await nextPass();
+        await nextReconcile();
         expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
         await api.clock.advance(1);
-        await nextPass();
+        await nextReconcile();
         expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
       });
 
     it('deletes the profile of such a request if it appears meanwhile', async () => {
       deleted({ record: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } });
-      await nextPass();
+      await nextReconcile();
       putAsWanted({ createdAt: NOW });
-      expect(await nextPass()).to.include('DeleteFargateProfile');
+      expect(await nextReconcile()).to.include('DeleteFargateProfile');
     });
 
     describe('beside a younger profile that another record of the object has made', () => {
@@ -414,17 +414,17 @@ describe('Reconciler', () => {
       it('changes nothing in AWS, and keeps Ready as the recorded profile deserves', async () => {
         given({ record: FOUND });
         putAsWanted();
-        await nextPass();
+        await nextReconcile();
         putElsewhere();
         await api.clock.advance(2 * 60 * 60_000);
-        expect(changesIn(await nextPass())).to.deep.equal([]);
+        expect(changesIn(await nextReconcile())).to.deep.equal([]);
         expect([reasonOf('Stalled'), reasonOf('Ready')]).to.deep.equal(['ManagedElsewhere', 'Ready']);
       });
 
       it('creates no other profile when its own is gone', async () => {
         given({ record: FOUND });
         putElsewhere();
-        expect(changesIn(await nextPass())).to.deep.equal([]);
+        expect(changesIn(await nextReconcile())).to.deep.equal([]);
         expect(reasonOf('Stalled')).to.equal('ManagedElsewhere');
       });
 
@@ -432,7 +432,7 @@ describe('Reconciler', () => {
         deleted({ record: FOUND });
         putAsWanted();
         putElsewhere();
-        expect(changesIn(await nextPass())).to.deep.equal([]);
+        expect(changesIn(await nextReconcile())).to.deep.equal([]);
         expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
         expect(reasonOf('Stalled')).to.equal('ManagedElsewhere');
       });
@@ -440,7 +440,7 @@ describe('Reconciler', () => {
       it('takes the profile over when the annotation names it, among others', async () => {
         deleted({ metadata: { annotations: { [TAKE_OVER_ANNOTATION]: `other, ${ID}` } }, record: FOUND });
         putElsewhere();
-        expect(changesIn(await nextPass())).to.deep.equal(['DeleteFargateProfile']);
+        expect(changesIn(await nextReconcile())).to.deep.equal(['DeleteFargateProfile']);
       });
     });
   });
@@ -449,7 +449,7 @@ describe('Reconciler', () => {
     it('reports no problem when the manager only stops', async () => {
       given();
       credentialsProblem = { reason: 'Interrupted', message: 'the manager stops' };
-      expect(await pass()).to.include({ kind: 'after', reason: 'NotNow' });
+      expect(await reconcile()).to.include({ kind: 'after', reason: 'NotNow' });
       expect(reasonOf('CredentialsReady')).to.equal(undefined);
     });
 
@@ -470,13 +470,13 @@ describe('Reconciler', () => {
       it(`keeps a deleted object ${situation}`, async () => {
         deleted(parts);
         credentialsProblem = problem;
-        await pass();
+        await reconcile();
         expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
       });
 
     it('looks for a profile in AWS before it ends such a deletion with credentials', async () => {
       deleted(nowhere);
-      await pass();
+      await reconcile();
       expect(session.calls).to.not.deep.equal([]);
       expect(requests).to.not.include('PATCH record');
       expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
@@ -489,7 +489,7 @@ describe('Reconciler', () => {
       api.server.storage.delete(CONTROL_PLANE, key);
       sync();
       credentialsProblem = refused;
-      await pass();
+      await reconcile();
       expect(now().metadata.deletionTimestamp).to.not.equal(undefined);
     });
   });
@@ -500,7 +500,7 @@ describe('Reconciler', () => {
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole({ attached: [] }));
       given({ metadata: { finalizers: [FINALIZER] }, record: RECORDED_THERE });
-      await pass();
+      await reconcile();
       expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
     });
 
@@ -515,7 +515,7 @@ describe('Reconciler', () => {
       given({ metadata: { finalizers: [FINALIZER] }, status });
       let found: unknown;
       onSession = ({ readPriority }) => (found = readPriority?.());
-      await pass();
+      await reconcile();
       expect(found).to.equal(expected);
     });
 
@@ -528,29 +528,29 @@ describe('Reconciler', () => {
       sync();
       found.push(readPriority?.());
     };
-    await pass();
+    await reconcile();
     expect(found).to.deep.equal(['resync', 'read']);
   });
 
-  it('retries soon while another pass decides about the same role', async () => {
+  it('retries soon while another reconcile decides about the same role', async () => {
     given();
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
     const other = roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/${ROLE.toLowerCase()}`], () => held);
-    expect(await pass()).to.include({ kind: 'after', reason: 'NotNow' });
+    expect(await reconcile()).to.include({ kind: 'after', reason: 'NotNow' });
     expect(session.calls).to.deep.equal([]);
     release();
     await other;
     expect(requests).to.include('wake team-a/web');
     sync();
-    await pass();
+    await reconcile();
     expect(session.calls.join()).to.contain('CreateRole');
   });
 
   it('locks each role of the record, also under another name than that of the spec', async () => {
     given({ record: { in: HERE, roles: [{ name: RoleName.of('Former') }] } });
     await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/former`], async () => {
-      expect(await pass()).to.include({ reason: 'NotNow' });
+      expect(await reconcile()).to.include({ reason: 'NotNow' });
     });
   });
 
@@ -560,7 +560,7 @@ describe('Reconciler', () => {
     given({ spec: { additionalTags: { team: 'web' } } });
     session.onCall = (operation) =>
       operation === 'TagResource' ? aFailure({ code: 'AccessDeniedException', statusCode: 403 }) : undefined;
-    const next = await pass();
+    const next = await reconcile();
     expect(next).to.include({ kind: 'after', reason: 'AccessDenied', priority: 'low' });
     expect(next.kind === 'after' && next.delay).to.be.within(1_000, 600_000);
     expect(reasonOf('Ready')).to.equal('Ready');
@@ -569,7 +569,7 @@ describe('Reconciler', () => {
   it('locks no role of the record that another owner has', async () => {
     given({ record: { in: HERE, roles: [{ name: RoleName.of('theirs'), managed: false }] } });
     await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/theirs`], async () => {
-      expect(await pass()).to.include({ reason: 'Creating' });
+      expect(await reconcile()).to.include({ reason: 'Creating' });
     });
   });
 
@@ -578,18 +578,18 @@ describe('Reconciler', () => {
     aws.roles.set('theirs', aSimulatedRole({ name: 'theirs' }));
     given({ spec: { roleARN } });
     await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/theirs`], async () => {
-      expect(await pass()).to.include({ reason: 'Creating' });
+      expect(await reconcile()).to.include({ reason: 'Creating' });
     });
   });
 
   it('reports why a read of AWS failed, but reports no call that this manager has stopped', async () => {
     given();
     session.onCall = () => aFailure({ code: 'NotDispatched', message: 'the lease runs out' });
-    expect(await pass()).to.include({ kind: 'after', reason: 'NotNow' });
+    expect(await reconcile()).to.include({ kind: 'after', reason: 'NotNow' });
     expect(reasonOf('Ready')).to.equal(undefined);
     session.onCall = () => aFailure({ code: 'AccessDeniedException', statusCode: 403 });
     sync();
-    await pass();
+    await reconcile();
     expect(reasonOf('Ready')).to.equal('AccessDenied');
   });
 
@@ -603,7 +603,7 @@ describe('Reconciler', () => {
       const cause = new DeadlineExceeded('the rate limit', 15_000);
       session.onCall = (text) =>
         isThisCall(text) ? aFailure({ code: 'NotDispatched', message: cause.message, cause }) : undefined;
-      expect(await pass()).to.include({ kind: 'after', reason: 'AWSUnavailable' });
+      expect(await reconcile()).to.include({ kind: 'after', reason: 'AWSUnavailable' });
       expect(reasonOf('Ready')).to.equal('AWSUnavailable');
       expect(recordedEvents.filter((reason) => reason.startsWith('Failed'))).to.deep.equal([]);
     });
@@ -617,7 +617,7 @@ describe('Reconciler', () => {
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
       given({ record: { ...RECORDED_THERE, roles: [{ name: ROLE, id }] } });
       session.onCall = (operation) => (operation === 'DescribeAccessEntry' ? aFailure() : undefined);
-      await pass();
+      await reconcile();
       expect(reasonOf('Ready')).to.equal(reason);
       expect(session.calls.filter((call) => call.includes('AccessEntry '))).to.have.length(1);
     });
@@ -630,7 +630,7 @@ describe('Reconciler', () => {
     it('a third object is told at once what is wrong with its spec, before AWS is read', async () => {
       for (const name of ['a', 'b']) api.put({ metadata: { name } });
       given({ spec: { additionalTags: tooMany } });
-      await pass();
+      await reconcile();
       expect(requests).to.include('open a session');
       expect(requests.filter((each) => each.startsWith('Describe') || each.startsWith('Get'))).to.deep.equal([]);
       expect(reasonOf('Ready')).to.equal('TagsInvalid');
@@ -641,15 +641,15 @@ describe('Reconciler', () => {
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
       given({ record: RECORDED_THERE });
-      await pass();
+      await reconcile();
       expect(reasonOf('Ready')).to.equal('Ready');
     });
 
     it('an object that is gone leaves its change to strangers', async () => {
       given();
-      await pass();
+      await reconcile();
       stores.profiles.replaceAll([], '900');
-      await pass();
+      await reconcile();
       expect(turnOfOther()).to.include({ ahead: PROFILE, isForeign: true });
     });
 
@@ -663,7 +663,7 @@ describe('Reconciler', () => {
         const reported = { ...RECORDED, profileName: name, profileStatus: 'CREATING' };
         api.put({ metadata: { name: 'z' }, record: { in: HERE }, status: reported });
         given();
-        await pass();
+        await reconcile();
         expect(session.calls).to.include(`DescribeFargateProfile ${name}`);
         expect(aws.profiles.has(PROFILE)).to.equal(created);
         expect(reasonOf('Ready')).to.equal(created ? 'Creating' : 'WaitingForSibling');
@@ -675,12 +675,12 @@ describe('Reconciler', () => {
     const key = { ...KEY, name: 'prod-control-plane' };
     api.server.storage.mergePatch(CONTROL_PLANE, key, { status: { ready: false } }, 'status');
     sync();
-    await pass();
+    await reconcile();
     expect(requests).to.include('open a session').and.to.not.include('add the control plane finalizer');
   });
 
   describe('with a failing API server', () => {
-    /** Makes the fake API server give `answer` to the n-th PATCH whose path ends with `end`. */
+    /** Makes the fake API server return `answer` for the n-th PATCH whose path ends with `end`. */
     function atWrite(nth: number, end: string, answer: ReturnType<Intercept>): void {
       let seen = 0;
       const { intercept } = api.server;
@@ -693,7 +693,7 @@ describe('Reconciler', () => {
     it('reports a rejected write of the record in Ready, after the events of earlier changes', async () => {
       given();
       atWrite(4, '/web', forbidden());
-      await pass();
+      await reconcile();
       expect(session.calls.at(-1), 'no call follows the write').to.contain('AttachRolePolicy');
       expect(recordedEvents[0]).to.equal('SuccessfulIAMRoleCreation');
       expect(reasonOf('Ready')).to.equal('APIServerRefused');
@@ -706,14 +706,14 @@ describe('Reconciler', () => {
         '/web',
         json(409, { kind: 'Status', status: 'Failure', reason: 'Conflict', code: 409, message: 'no' }),
       );
-      expect(await pass()).to.have.property('kind', 'conflict');
+      expect(await reconcile()).to.have.property('kind', 'conflict');
       expect(session.calls.join()).not.to.contain('Create');
     });
 
     it('throws after a write of the record without an answer, so that the queue retries, and records the events of earlier mutations', async () => {
       given();
       atWrite(4, '/web', new Error('socket hang up'));
-      expect(await pass().catch(() => 'thrown')).to.equal('thrown');
+      expect(await reconcile().catch(() => 'thrown')).to.equal('thrown');
       expect(session.calls.at(-1), 'no call follows the write').to.contain('AttachRolePolicy');
       expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
     });

@@ -80,8 +80,9 @@ export interface ReconcilerOptions {
   readonly recordTurnSpan: (span: Ms) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
-   * By AWS account, namespace and role name: a tenant may name any role, and must not delay other tenants so. Claims
-   * (guards/role-users/claims.ts) keep the namespaces apart where a role is adopted or removed.
+   * The locks by AWS account, namespace and role name. A tenant may name any role, and must not delay other tenants, so
+   * each namespace has its own locks. Claims (guards/role-users/claims.ts) keep the namespaces apart when a role is
+   * adopted or removed.
    */
   readonly roleLocks: LockQueue;
   readonly retryStore: RetryStore;
@@ -93,19 +94,32 @@ export interface ReconcilerOptions {
 }
 
 /**
- * A pass over one AWSFargateProfile. Data goes down this list and never back up:
+ * Reconciles one AWSFargateProfile. Before this class, `onlyUnderOurSchema` (unreadable.ts) runs, which ends the
+ * reconcile while the API server serves another provider's CRD. Data goes down this list and never back up:
  *
- * 1. `pass`: reads the caches, chooses the goal, and writes the finalizer and other metadata.
- * 2. `openAws`: credentials of the object's identity, and the account that AWS confirms. An object that is neither first
- *    nor second among those that wait for a change in its EKS cluster ends its pass here.
- * 3. `readAws`: a glance at the recorded profiles or a survey of the EKS cluster, and then, once, what is desired.
- * 4. `changeAws`: plans all changes, and makes them one by one until one is not done. Before each change, guards look
+ * 1. `reconcileObject`: reads the caches, chooses the goal, and writes the finalizer and other metadata.
+ * 2. `openAws`: adds the finalizer that keeps the control plane, opens a session with the object's identity, and
+ *    collects which tags and settings other objects want for the role.
+ * 3. `pursue`: ends the reconcile of an object that has to wait for the profile changes of other objects in its EKS
+ *    cluster (lane.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock,
+ *    this one does not wait: the object is enqueued when the lock is free.
+ * 4. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey), and then
+ *    decides, once, what is desired.
+ * 5. `changeAws`: plans all changes, and makes them one by one until one is not made. Before each change, guards check
  *    whether it is allowed now, take the turn in the lane, and write the record.
- * 5. `finish`: writes record, status and events, removes the finalizer, or deletes the object. It also chooses when the next
- *    pass comes (report/requeue.ts).
+ * 6. `finish`: writes record, status and events, removes the finalizer, or deletes the object. It also chooses the time
+ *    of the next reconcile (report/requeue.ts).
  *
- * Locks on the role's name are held from step 3 on, without waiting: a pass that gets none comes again. A step that stops
- * says why by a {@link Reason}, which is what users read.
+ * A step that stops returns a {@link Reason}, which users read in conditions and events.
+ *
+ * The decisions are made in:
+ *
+ * - What is created: plan/ensure-role.ts and plan/ensure-profile.ts, after plan/blockers.ts has found no blocker.
+ * - Which profile may be deleted, and why: `whyDeletable` (plan/remove.ts).
+ * - Whether a shared role stays: `keptRoles` (plan/remove.ts), if a Fargate profile in EKS uses it; guards/role-users,
+ *   if another object may use it.
+ * - How a profile is replaced: `chooseName` (desired/profile-and-role.ts) chooses the name of the new profile, and
+ *   `isSucceeded` and `keptUntil` (plan/replace.ts) decide when the old one may be deleted.
  */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
@@ -134,13 +148,13 @@ export class Reconciler {
   }
 
   /**
-   * If the API server rejects a request, or answers with conflicts or errors for a minute, the object tells. Other
-   * errors are thrown.
+   * Reports on the object if the API server rejects a request, or answers with conflicts or errors for a minute. Throws
+   * other errors.
    */
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     const { persistentErrors } = this;
     try {
-      const next = await this.pass(key, context);
+      const next = await this.reconcileObject(key, context);
       if (next.kind !== 'conflict') {
         persistentErrors.clear(key);
         return next;
@@ -154,7 +168,7 @@ export class Reconciler {
     }
   };
 
-  private async pass(key: ObjectKey, context: ReconcileContext): Promise<Requeue> {
+  private async reconcileObject(key: ObjectKey, context: ReconcileContext): Promise<Requeue> {
     const { profiles, profileWriter, retryStore } = this.options;
     const lookup = profiles.lookup(key);
     if (lookup.kind === 'unknown') return backOff('the object cannot be read yet');
@@ -186,8 +200,8 @@ export class Reconciler {
   }
 
   /**
-   * A deletion keeps the locks of the roles until the finalizer is off, because until then other objects count this
-   * object as a user of the role.
+   * Keeps the locks of the roles until a deleted object's finalizer is removed, because until then other objects count
+   * this object as a user of the role.
    */
   private async pursue(before: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
     const { roleLocks, lanes } = this.options;
@@ -202,7 +216,7 @@ export class Reconciler {
     const { region, eksCluster } = goal.target;
     const lane = formatLocation({ account: session.account, region, eksCluster });
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
-    // Without its status, for example after a move, an object may look unfinished that is at rest: EKS tells.
+    // Without its status, for example after a move, an object at rest may look unfinished. Only EKS shows which it is.
     const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
     const wait = mayBeAtRest ? undefined : lanes.findAhead(lane, object);
     if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, eksCluster));
@@ -213,14 +227,14 @@ export class Reconciler {
       const decided = roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
         this.decide(object, goal, { session, inputs, lane }, context),
       );
-      return await (decided ?? end(newReason('NotNow', { because: 'another pass decides about the same role' })));
+      return await (decided ?? end(newReason('NotNow', { because: 'another reconcile decides about the same role' })));
     } finally {
       lanes.leave(object);
       this.claims.release(object);
     }
   }
 
-  /** Under the locks of the roles: reads AWS, decides, changes AWS, and reports. */
+  /** Reads AWS, decides, changes AWS, and reports, while the locks of the roles are held. */
   private async decide(
     object: AWSFargateProfile,
     goal: PursueGoal,
@@ -238,7 +252,7 @@ export class Reconciler {
   }
 
   /**
-   * `clusterctl move` drops the deletionTimestamp and keeps annotations, so the record says that the deletion has begun.
+   * Records that the deletion has begun, because `clusterctl move` drops the deletionTimestamp and keeps annotations.
    * Returns `undefined` if another client wrote or deleted the object first.
    */
   private async recordDeletion(object: AWSFargateProfile, signal: AbortSignal): Promise<AWSFargateProfile | undefined> {
@@ -265,7 +279,10 @@ export class Reconciler {
     return mergeRecords(read, fromStatus, recorded);
   }
 
-  /** Left: why the pass ends here. */
+  /**
+   * Holds the control plane, opens a session, and collects what other objects want for the role. Left: why the
+   * reconcile ends here.
+   */
   private async openAws(
     object: AWSFargateProfile,
     goal: PursueGoal,
@@ -306,7 +323,7 @@ export class Reconciler {
     return E.right({ session, inputs });
   }
 
-  /** A glance where that is enough, else a survey. What is desired follows from what is found. */
+  /** Reads AWS, with a glance if that is enough and with a survey otherwise, and then decides what is desired. */
   private async readAws(
     object: AWSFargateProfile,
     { target, unwanted, abandonment }: PursueGoal,
@@ -348,9 +365,9 @@ export class Reconciler {
       takeOver: takenOver(object),
       isWanted: (profile) => (looking.isLeaving ? false : fitsSpec(object, identity, profile, () => true)),
     });
-    // A glance does not show what another record has made.
+    // A glance does not show all profiles that another record of this object has made, so the next read is a survey.
     if (settled.elsewhere.length > 0) retryStore.update(object, ({ surveyed: _until, ...state }) => state);
-    // The time is AWS's own, as of its last answer.
+    // `now` is the time on AWS's clock, as of its last answer.
     const desired = desiredFor(object, { ...inputs, now: session.now() }, settled, observed);
     return E.isLeft(desired) ? desired : E.right({ desired: desired.right, observed });
   }
@@ -414,7 +431,10 @@ export class Reconciler {
     return { object: state.object, end, facts: { desired, observed, after, plan: planned }, execution, record };
   }
 
-  /** A role that the object brings along is only used, so no pass decides about it. */
+  /**
+   * Returns the names of roles that this object manages or wants to manage. A role in spec.roleARN is only used, so it
+   * needs no lock.
+   */
   private rolesToLock(object: AWSFargateProfile): readonly string[] {
     const recorded = this.recordWithMemory(object).roles.filter(({ managed }) => managed !== false);
     const asked = roleNameOf(object);
@@ -437,8 +457,8 @@ export class Reconciler {
   }
 
   /**
-   * Caches may be outdated, so the goal is decided again from live reads: an object that went too early would leave a
-   * profile that blocks the deletion of the EKS cluster.
+   * Decides the goal again from live reads, because caches may be outdated: an object that is released too early would
+   * leave a profile that blocks the deletion of the EKS cluster.
    */
   private async release(inputs: ReconcileInputs, context: ReconcileContext): Promise<Requeue> {
     const { readLiveInputs, retryStore } = this.options;
@@ -455,7 +475,7 @@ export class Reconciler {
   }
 
   private async reportRejection(key: ObjectKey, rejection: ApiRejection, context: ReconcileContext): Promise<Requeue> {
-    context.logger.warn('The API server rejects a request of this pass', { rejection: rejection.message });
+    context.logger.warn('The API server rejects a request of this reconcile', { rejection: rejection.message });
     const reason = newReason('APIServerRefused', rejection);
     const lookup = this.options.profiles.lookup(key);
     if (lookup.kind !== 'found') return backOff(reason.name);
@@ -479,24 +499,31 @@ interface AwsRead {
   readonly observed: Observed;
 }
 
-/** A survey of an object at rest finds what another management cluster has made. */
+/**
+ * After this time, an object at rest is surveyed again, which finds profiles that another management cluster has
+ * created.
+ */
 const SURVEY_INTERVAL: Ms = 60 * 60_000;
 const SURVEY_JITTER = 0.2;
 
-/** The ids of profiles that a user has declared to be this object's. */
+/** Returns the ids of profiles that a user has declared to be this object's. */
 const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
   cut(metadata.annotations?.[TAKE_OVER_ANNOTATION] ?? '', MAX_FACT)
     .split(',')
     .map((id) => id.trim());
 
 /**
- * A living object whose record says that its deletion has begun was moved meanwhile, which drops the status. An old copy of a
- * record must not delete what serves, so the record has to have had each profile before this pass has read AWS.
+ * Reports whether the object was moved during its deletion: its record says that the deletion has begun, and a move
+ * drops the status. An old copy of a record must not delete serving profiles, so the record must have contained each of
+ * the object's profiles before this reconcile read AWS.
  */
 const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { profiles }: Observed): boolean =>
   isStatusLost(object) && oursOf(desired, profiles).every((found) => isEntryOf(recordOf(object).profiles, found));
 
-/** A deletion ends only after a survey, and when nothing is left of what the record names. */
+/**
+ * Reports whether the reconcile may end as `end` says. A deletion is complete only after a survey, and if the record
+ * contains nothing that may be left in AWS.
+ */
 const mayEnd = (
   end: ReconcileEnd,
   { wanted, unwanted }: Desired,
@@ -511,8 +538,8 @@ const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;
 
 /**
- * Nothing was created in AWS for the object, and only a user can make credentials, region or endpoints usable. In an
- * outage the object waits, because AWS answers again without a user.
+ * Reports whether the object can be released without a call to AWS: nothing was created for it there, and only a user
+ * can fix credentials, region or endpoints. During an outage the object waits, because AWS recovers without a user.
  */
 const canReleaseUnasked = (object: AWSFargateProfile, { controlPlaneFacts }: PursueGoal, reason: Reason): boolean =>
   controlPlaneFacts === undefined &&

@@ -170,7 +170,7 @@ describe('The record after a change', () => {
   });
 });
 
-describe('The record at the end of a pass', () => {
+describe('The record at the end of a reconcile', () => {
   const WAITS = newReason('Creating', { name: PROFILE });
   const ENTRY = { name: PROFILE, id: PROFILE_ID } as const;
 
@@ -192,11 +192,11 @@ describe('The record at the end of a pass', () => {
     observed({ profile: aProfile(profile), role: aRole() });
 
   describe('has of a profile', () => {
-    it('that it has served, and since when, once the pass ends in order', () => {
+    it('that it has served, and since when, once the reconcile ends in order', () => {
       expect(profilesAtEnd(ENTRY)).to.deep.equal([{ ...ENTRY, served: true, activeSince: NOW }]);
     });
 
-    it('since when it is ACTIVE, if the pass still waits for something else', () => {
+    it('since when it is ACTIVE, if the reconcile still waits for something else', () => {
       expect(profilesAtEnd(ENTRY, asWanted(), { end: WAITS })).to.deep.equal([{ ...ENTRY, activeSince: NOW }]);
     });
 
@@ -226,14 +226,14 @@ describe('The record at the end of a pass', () => {
   describe('has of a role', () => {
     const CHECKED = { name: ROLE, id: 'AROAEXAMPLE', checked: true };
 
-    it('that its access entry is right, once the pass ends in order', () => {
+    it('that its access entry is right, once the reconcile ends in order', () => {
       for (const before of [[], [{ name: ROLE, id: 'AROAFORMER' }], [{ name: RoleName.of(ROLE.toUpperCase()) }]])
         expect(atEnd({ roles: before }).roles).to.deep.equal([CHECKED]);
       const former = { name: ROLE, id: 'AROAFORMER' };
       expect(atEnd({ roles: [former] }, asWanted(), { end: WAITS }).roles).to.deep.equal([former]);
     });
 
-    it('that it belongs to another owner, with its id, by which the next pass knows it', () => {
+    it('that it belongs to another owner, with its id, by which the next reconcile knows it', () => {
       const theirs = { name: SHARED_ROLE_NAME, id: SHARED_ROLE.id, managed: false };
       const using = observed({ profile: aProfile({ podExecutionRoleArn: SHARED_ROLE_ARN }), role: SHARED_ROLE });
       for (const spec of [{ roleARN: SHARED_ROLE_ARN }, { roleName: SHARED_ROLE_NAME }])
@@ -248,7 +248,7 @@ describe('The record at the end of a pass', () => {
     });
   });
 
-  it('names the access entry that is being recreated until the pass ends in order', () => {
+  it('names the access entry that is being recreated until the reconcile ends in order', () => {
     expect(atEnd({ entry: ROLE_ARN }, asWanted(), { end: WAITS }).entry).to.equal(ROLE_ARN);
     expect(atEnd({ entry: ROLE_ARN })).to.not.have.property('entry');
   });

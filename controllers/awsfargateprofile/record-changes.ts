@@ -12,9 +12,9 @@ import type { ReconcileEnd } from './model/result.ts';
 import { isEntryOf, withLast } from './settle-record.ts';
 import { ACTIVE } from './model/profile-status.ts';
 
-// The record before a change in AWS, after it, and at the end of a pass.
+// The record before a change in AWS, after it, and at the end of a reconcile.
 
-/** The record that must be written before the change, so that a crash right after it leaks nothing. */
+/** Returns the record that must be written before the change, so that a crash right after the change leaks nothing. */
 export function recordAhead(
   record: ProfileRecord,
   desired: Desired,
@@ -35,7 +35,7 @@ export function recordAhead(
   }
 }
 
-/** With the place in AWS, as soon as the object has or is about to get something there. */
+/** Adds the location in AWS. This is done as soon as the object has something there, or is about to get it. */
 export function located(
   record: ProfileRecord,
   { place, identity }: Desired,
@@ -50,7 +50,10 @@ export function located(
   };
 }
 
-/** For a living object: its record is an old copy, so the deletion of which it tells has never begun or is over. */
+/**
+ * Removes the mark of a deletion. The record of a living object is an old copy if it has this mark: the deletion never
+ * began, or is over.
+ */
 export function withoutDeletion({ deleting: _old, ...record }: ProfileRecord): ProfileRecord {
   return record;
 }
@@ -59,8 +62,8 @@ const same = (a: RecordedProfile, b: RecordedProfile): boolean => a.name === b.n
 const isSameRole = (a: RecordedRole, b: RecordedRole): boolean => isSameRoleName(a.name, b.name);
 
 /**
- * A request of this name that AWS has not answered yet stays. A role that is created again keeps the id
- * of the former one until its access entry is right.
+ * Adds a create request. An unanswered earlier request of this name stays. The entry of a recreated role keeps the
+ * former id until its access entry is right.
  */
 function withRequest<A extends RecordedProfile | RecordedRole>(
   entries: readonly A[],
@@ -74,14 +77,20 @@ function withRequest<A extends RecordedProfile | RecordedRole>(
   );
 }
 
-/** With the time since when the pods of the profile are moved; the same record if it has that time. */
+/**
+ * Adds the time since when the profile's pods are being moved. Returns the same record if it already contains this
+ * time.
+ */
 export function withDrainSince(record: ProfileRecord, name: string, drainSince: Ms): ProfileRecord {
   const isRecorded = record.profiles.some((each) => each.name === name && each.drainSince === drainSince);
   if (isRecorded) return record;
   return { ...record, profiles: record.profiles.map((each) => (each.name === name ? { ...each, drainSince } : each)) };
 }
 
-/** `before` is the record before the request: an earlier request of this name stays open if AWS refuses this one. */
+/**
+ * Returns the record after the change. `before` is the record before the request: an earlier request of this name stays
+ * open if AWS refuses this one.
+ */
 export function recordAfter(
   record: ProfileRecord,
   before: ProfileRecord,
@@ -128,7 +137,10 @@ function asBefore<A extends { readonly name: string }>(
 const withoutRole = (roles: readonly RecordedRole[], name: string): readonly RecordedRole[] =>
   roles.filter((each) => !isSameRoleName(each.name, name));
 
-/** `kept` are the roles that another object or profile needs, which are then no concern of this object. */
+/**
+ * Returns the record at the end of a reconcile. `kept` are roles that another object or profile needs, so they leave
+ * this object's record.
+ */
 export function recordAtEnd(
   record: ProfileRecord,
   desired: Desired,
@@ -157,7 +169,10 @@ function withActiveSince(
   return { ...rest, ...served, activeSince: activeSince(desired, found) };
 }
 
-/** The access entry of the role was checked, or the role belongs to another owner, and its id tells if it is recreated. */
+/**
+ * Records that the role's access entry was checked. The id of another owner's role is recorded too, because it shows
+ * later whether the role was recreated.
+ */
 function withCheckedRole(
   roles: readonly RecordedRole[],
   desired: Desired,
@@ -172,7 +187,7 @@ function withCheckedRole(
   return [...others, entry];
 }
 
-/** Whether the object has, or is about to get, something in AWS; before, the record says that it has nothing. */
+/** Reports whether the object has, or may have, something in AWS. */
 export function hasAnythingInAws(record: ProfileRecord, desired: Desired, observed: Observed): boolean {
   return (
     record.in.kind !== 'none' ||
@@ -182,6 +197,6 @@ export function hasAnythingInAws(record: ProfileRecord, desired: Desired, observ
   );
 }
 
-/** What may still be in AWS because of this object. */
+/** Reports whether AWS may still contain something because of this object. */
 export const isAnythingLeft = ({ profiles, roles }: ProfileRecord): boolean =>
   profiles.length > 0 || roles.some(({ managed }) => managed !== false);

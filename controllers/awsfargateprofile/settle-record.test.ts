@@ -33,7 +33,7 @@ const { id: _none, ...REQUEST } = profileEntry({ requestedAt: NOW });
 const roleEntry = (over: Partial<RecordedRole> = {}): RecordedRole => ({ name: ROLE, id: 'AROAEXAMPLE', ...over });
 const { id: _noId, ...ROLE_REQUEST } = roleEntry({ requestedAt: NOW });
 
-/** What a survey shows; of these profiles and roles all but those of others are ours. */
+/** Returns what a survey shows. Unless `profiles` is set, all profiles are `ours`. */
 const survey = (parts: Partial<Seen> = {}): Seen => ({
   depth: 'survey',
   cluster: 'there',
@@ -50,7 +50,7 @@ const iam = (found: Seen['roles'][number]['found'], isOurs = true, isUserProvide
 
 const TAKEN = aProfile();
 
-/** `age` is how long this process has known each create request without an answer. */
+/** Settles the record. `age` is how long this process has known each unanswered create request. */
 function settled(
   before: ProfileRecord,
   seen: Seen,
@@ -60,7 +60,7 @@ function settled(
   return settle(before, seen, { unanswered, now: age, takeOver: [], isWanted: () => false, ...options });
 }
 
-describe('The record, after a pass has read AWS,', () => {
+describe('The record, after a reconcile has read AWS,', () => {
   describe('of a profile', () => {
     const rows: readonly (readonly [
       situation: string,
@@ -137,7 +137,7 @@ describe('The record, after a pass has read AWS,', () => {
         expect(left.profiles).to.deep.equal(after === undefined ? [] : [after]);
       });
 
-    // The record has no create for them, so they were found and not made.
+    // The record has no create request for them, so they were found and not created.
     for (const [situation, entries, found] of [
       ['that no record has', [], aProfile()],
       ['that was made again under the name', [profileEntry()], aProfile({ arn: ARN_OF_ANOTHER })],
@@ -214,8 +214,8 @@ describe('The record, after a pass has read AWS,', () => {
     ])[] = [
       ['keeps the one that is there', roleEntry({ checked: true }), iam(aRole()), 0, roleEntry({ checked: true })],
       ['keeps one whose tags were removed', roleEntry(), iam(aRole(), false), 0, roleEntry()],
-      ['keeps one that the pass has not read', roleEntry(), iam('unread'), MINUTE, roleEntry()],
-      ['keeps one that the pass had no reason to read', roleEntry(), survey(), MINUTE, roleEntry()],
+      ['keeps one that the reconcile has not read', roleEntry(), iam('unread'), MINUTE, roleEntry()],
+      ['keeps one that the reconcile had no reason to read', roleEntry(), survey(), MINUTE, roleEntry()],
       ['drops one that IAM does not have', roleEntry(), iam(undefined), 0, undefined],
       [
         'drops one that has another id and belongs to another owner',
@@ -318,7 +318,7 @@ describe('A create request that AWS has refused', () => {
 describe('An object without a record', () => {
   const lost = { ...EMPTY_RECORD };
 
-  it('may have lost an unanswered request for a minute, also once the first pass has recorded a place', () => {
+  it('may have lost an unanswered request for a minute, also once the first reconcile has recorded a place', () => {
     const unanswered = withUnanswered(withUnanswered({}, lost, 0), record(), 0);
     for (const before of [lost, record()]) {
       expect(settled(before, survey(), { unanswered, age: MINUTE - 1 }).isLost).to.equal(true);
@@ -372,7 +372,7 @@ describe('mergeRecords', () => {
       ],
     ] as const) {
       const { profiles, roles } = mergeRecords(read(annotation), EMPTY_RECORD, known);
-      // A request that this process knows to be answered does not open again.
+      // A request that this process knows to be answered is not opened again.
       expect(profiles).to.deep.equal([known === mine ? profile : { ...profile, requestedAt: NOW }]);
       expect(roles).to.deep.equal(known === mine ? [role] : []);
     }

@@ -11,32 +11,38 @@ import {
 } from '../shared/record.ts';
 import { CREATING } from './model/profile-status.ts';
 
-// What enters the record and what leaves it. An entry leaves only by evidence: AWS shows that the thing is absent, or that
-// another one has its name. A field that is empty is no evidence.
+// What enters the record and what leaves it. An entry leaves only if AWS shows that the resource does not exist, or
+// that a different resource has its name. An empty field does not show this.
 
-/** How long EKS and IAM may answer "not found" for what they have agreed to create. */
+/** How long EKS and IAM may answer "not found" for a resource that they have agreed to create. */
 const CREATE_VISIBILITY: Ms = 60_000;
 /** EKS needs longer than this to delete a profile and to create one of the same name again. */
 const CREATE_WINDOW: Ms = 120_000;
 /** The precision of AWS's Date header, which has whole seconds. */
 const DATE_PRECISION: Ms = 1_000;
 
-/** By entry: since when this process knows a create request without an answer, on the monotonic clock. */
+/** By entry: since when this process has known of an unanswered create request, on the monotonic clock. */
 export type Unanswered = Readonly<Record<string, { readonly since: Ms }>>;
 
 const keyOfEntry = (kind: 'profile' | 'role', { name, requestedAt }: RecordedProfile | RecordedRole): string =>
   `${kind} ${name} ${requestedAt}`;
 
 /**
- * For an object that has the finalizer and no record: it may have lost the record of a request. The first pass writes a record, so
- * the key stays.
+ * The key for an object that has the finalizer and no record, because it may have lost the record of a request. The
+ * first reconcile writes a record, but the key stays.
  */
 const LOST = 'a lost record';
 
-/** The object has no record, and this process has recorded nothing for it. Its status tells of no request. */
+/**
+ * Notes that the object has no record, and that this process has recorded nothing for it. Its status does not contain
+ * requests.
+ */
 export const withLostRecord = (known: Unanswered, now: Ms): Unanswered => ({ [LOST]: { since: now }, ...known });
 
-/** The age of an unanswered request counts from when this process first saw it, so that no wrong clock shortens it. */
+/**
+ * Returns the unanswered requests. The age of a request counts from when this process first saw it, so that a wrong
+ * clock cannot shorten it.
+ */
 export function withUnanswered(
   known: Unanswered,
   { in: location, profiles, roles }: ProfileRecord,
@@ -50,7 +56,10 @@ export function withUnanswered(
   return Object.fromEntries(open.map((key) => [key, known[key] ?? { since: now }]));
 }
 
-/** AWS has refused the request, and the annotation may still have it: the API server may not answer for a while. */
+/**
+ * Marks the requests that AWS has refused as old. The annotation may still contain them, because the API server may not
+ * answer for a while.
+ */
 export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, after: ProfileRecord): Unanswered {
   const open = Object.keys(withUnanswered({}, after, 0));
   const refused = Object.keys(withUnanswered({}, ahead, 0)).filter((key) => !open.includes(key));
@@ -58,8 +67,8 @@ export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, aft
 }
 
 /**
- * What the annotation says, and what this process has recorded: another client may have removed the annotation, or may have
- * set an old one back. Whoever removes it declares the access entries of the roles to be right.
+ * Merges the annotation with the record of this process, because another client may have removed the annotation, or may
+ * have restored an old one. A user who removes it declares that the access entries of the roles are right.
  */
 export function mergeRecords(
   read: ReadRecord,
@@ -89,7 +98,7 @@ function mergeEntries<A extends RecordedProfile | RecordedRole>(
 ): readonly A[] {
   const isSame = (a: A, b: A): boolean =>
     isSameName(a, b) && (a.id === b.id || a.id === undefined || b.id === undefined);
-  // Another process may have recorded more about the same thing since.
+  // Another process may have recorded more about the same resource since.
   const both = recorded.map((known): A => {
     const other = annotation.find((each) => isSame(known, each));
     const isServed = other !== undefined && 'served' in other;
@@ -98,44 +107,44 @@ function mergeEntries<A extends RecordedProfile | RecordedRole>(
   return [...both, ...annotation.filter((each) => !recorded.some((known) => isSame(known, each)))];
 }
 
-/** What a pass has read of AWS. `ours` are the profiles that tags prove to be this object's. */
+/** What a reconcile has read from AWS. `ours` are the profiles whose tags prove that they are this object's. */
 export interface Seen {
   readonly depth: 'glance' | 'survey';
   readonly cluster: 'there' | 'gone';
   readonly profiles: readonly FargateProfile[];
   readonly ours: readonly FargateProfile[];
-  /** Profiles with the owner tag of another object. */
+  /** Profiles with another object's owner tag. */
   readonly theirs: readonly FargateProfile[];
   readonly roles: readonly {
     readonly name: string;
     readonly found: Role | 'unread' | undefined;
     readonly isOurs: boolean;
-    /** Tags give the role to another EKS cluster or namespace. */
+    /** The tags show that the role belongs to another EKS cluster or namespace. */
     readonly isTheirs: boolean;
-    /** It is the role of spec.roleARN, which the object only uses. */
+    /** The role is the one in spec.roleARN, which the object only uses. */
     readonly isUserProvided: boolean;
   }[];
 }
 
 export interface SettleOptions {
   readonly unanswered: Unanswered;
-  /** Monotonic. */
+  /** The current time on the monotonic clock. */
   readonly now: Ms;
   /** The ids of profiles that a user has declared to be this object's. */
   readonly takeOver: readonly string[];
-  /** Whether a profile is what the spec asks for. */
+  /** Reports whether a profile matches the spec. */
   readonly isWanted: (profile: FargateProfile) => boolean;
 }
 
 export interface Settled {
   readonly record: ProfileRecord;
-  /** Profiles of this object that another record of it has made, so nothing is created or deleted. */
+  /** This object's profiles that another record of it has made. While there are any, nothing is created or deleted. */
   readonly elsewhere: readonly FargateProfile[];
-  /** The object has lost its record lately, and a request of it may be unanswered. */
+  /** The object has recently lost its record, so one of its requests may be unanswered. */
   readonly isLost: boolean;
 }
 
-/** The record after a pass has read AWS. */
+/** Returns the record after a reconcile has read AWS. */
 export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions): Settled {
   const isYoung = (key: string): boolean =>
     options.now - (options.unanswered[key]?.since ?? options.now) < CREATE_VISIBILITY;
@@ -145,7 +154,7 @@ export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions
   const kept = record.profiles.flatMap((entry) => settleProfile(entry, seen, isOpen('profile', entry)) ?? []);
   const isRecorded = (profile: FargateProfile): boolean => isEntryOf(kept, profile);
   const strangers = seen.ours.filter((profile) => !isRecorded(profile));
-  // A profile that appears while the lost record counts may be the result of a request of that record.
+  // A profile that appears while the record counts as lost may be the result of a request in the lost record.
   const isHeldBack = (profile: FargateProfile): boolean =>
     !isLost &&
     record.last !== undefined &&
@@ -165,7 +174,10 @@ export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions
   };
 }
 
-/** A profile that no create request of this record explains was found and not made, so no spec ever deletes it as unfinished. */
+/**
+ * Returns the entry of a profile that no create request in this record explains. The profile was found and not created,
+ * so it is never deleted as unfinished.
+ */
 const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
   const id = profileIdOf(arn);
   return { name, ...(id !== undefined && { id }), served: true };
@@ -180,12 +192,13 @@ function settleProfile(entry: RecordedProfile, seen: Seen, isOpen: boolean): Rec
   if (profile === undefined) return seen.depth === 'glance' || isOpen ? entry : undefined;
   if (seen.theirs.includes(profile)) return undefined;
   const { requestedAt: _answered, ...answered } = entry;
-  // One write of the record tells that the profile is there and that it is ACTIVE.
+  // The entry of a profile that is CREATING stays unchanged, so that one write of the record says that the profile
+  // exists and is ACTIVE.
   const known = profile.status === CREATING ? entry : answered;
   const id = profileIdOf(profile.arn);
   if (entry.id !== undefined) return entry.id === id ? known : undefined;
   const isOurs = seen.ours.includes(profile);
-  // Without the time of a request, only what has served is known by its name.
+  // Without the time of a request, the name identifies only a profile that has served.
   const isExplained =
     entry.requestedAt === undefined ? entry.served === true : isCreatedAfter(profile, entry.requestedAt);
   return isOurs && isExplained ? { ...known, ...(id !== undefined && { id }) } : undefined;
@@ -205,13 +218,14 @@ function settleRoles(
   const kept = entries.flatMap((entry) => {
     const read = seen.roles.find(({ name }) => isSameRoleName(name, entry.name));
     if (read === undefined || read.found === 'unread') return [entry];
-    // Under a live profile the role is created again, and its access entry has the former id.
+    // A missing role is created again if a live profile uses it, and its access entry then contains the former id.
     const isInUse = seen.ours.some((profile) => isSameRoleName(roleNameIn(profile), entry.name));
     if (read.found === undefined) return isOpen(entry) || isInUse || entry.managed === false ? [entry] : [];
     if ((read.isUserProvided || read.isTheirs) && entry.managed !== false) return [];
     const { requestedAt: _answered, ...known } = entry;
     if (entry.id === read.found.id || entry.managed === false) return [known];
-    // Of a recreated role the former id stays until its access entry is right. A stranger's role is none of this object.
+    // The entry of a recreated role keeps the former id until its access entry is right. Another owner's role leaves
+    // the record.
     if (!read.isOurs) return [];
     return [entry.id === undefined ? { ...known, id: read.found.id } : known];
   });
@@ -227,7 +241,7 @@ function settleRoles(
   return [...kept, ...found];
 }
 
-/** With AWS's time of creation of the youngest profile that served. */
+/** Records AWS's creation time of the youngest profile that served. */
 export function withLast(record: ProfileRecord, profiles: readonly FargateProfile[]): ProfileRecord {
   const times = profiles
     .filter((profile) => entryOf(record, profile)?.served === true)

@@ -29,12 +29,16 @@ export interface UndecodableOptions {
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/** The interval can be long: only a change of the object helps, and the watch reports that at once. */
+/**
+ * The interval of the report. It can be long, because only a change of the object helps, and the watch reports that at
+ * once.
+ */
 const REMINDER: Ms = 10 * 60_000;
 
 /**
- * Of status only the conditions are decoded, because other fields may be wrong too. If the API server rejects every
- * write of the object, the user sees only the event.
+ * Reports in conditions and in an event that the object cannot be decoded. Of its status only the conditions are
+ * decoded, because other fields may be wrong too. If the API server rejects every write of the object, the user sees
+ * only the event.
  */
 export async function reportUndecodable(
   { clock, profileWriter, recordEvent }: UndecodableOptions,
@@ -64,7 +68,7 @@ export async function reportUndecodable(
     formatTimestamp(clock.now()),
   );
   logger.warn('Object cannot be read', { problems: describeProblems(problems) });
-  // If the conditions cannot be written, each pass records the event again.
+  // If the conditions cannot be written, each reconcile records the event again.
   if (conditionOf(before, 'Ready')?.message !== detail)
     recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
   try {
@@ -96,12 +100,12 @@ export interface ForeignSchemaOptions extends InputCaches {
 }
 
 /**
- * Under the CRD of another provider, the API server hides the fields that it lacks, and any write drops them from the
- * stored object. So status is then written only for an object that is being deleted, because a user waits for that
- * deletion.
+ * Reconciles an object only while the API server serves this provider's CRD. Under another provider's CRD, the API
+ * server hides the fields that this CRD lacks, and any write drops them from the stored object. So status is then
+ * written only for an object that is being deleted, because a user waits for that deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
-  /** By object and message, so that no event is repeated. */
+  /** The reports by object and message, so that no event is repeated. */
   const reported = new Set<string>();
   return async (key, context) => {
     const state = await options.schema.checkRecently(context.signal);
@@ -112,7 +116,7 @@ export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaO
     }
     const lookup = options.profiles.lookup(key);
     if (lookup.kind !== 'found') return reconcile(key, context);
-    // The CRD of another provider may be why the object cannot be decoded.
+    // Another provider's CRD may be the reason why the object cannot be decoded.
     if (E.isLeft(lookup.decoded)) return requeueFor(reason);
     const keepsFields = state.kind === 'capaServes' && !state.isForeign;
     return report(options, lookup.decoded.right, reason, { reported, keepsFields }, context);
@@ -129,7 +133,7 @@ async function report(
   const goal = goalFor(readInputs(object, options));
   if (goal.kind === 'ignore') return DONE;
   if (goal.kind === 'paused') return requeueFor(reason);
-  const pass: CompletedReconcile = {
+  const reconcile: CompletedReconcile = {
     object,
     end: reason,
     now: options.clock.now(),
@@ -137,19 +141,19 @@ async function report(
     attempts: 0,
   };
   if (keepsFields || isDeleting(object)) {
-    const status = keepsFields ? statusAfter(pass) : withoutEmptyMessages(statusAfter(pass));
+    const status = keepsFields ? statusAfter(reconcile) : withoutEmptyMessages(statusAfter(reconcile));
     const written = await options.profileWriter.patchStatus(object, status, signal);
     if (written === undefined) return CONFLICT;
   }
   const told = `${keyText(keyOf(object))} ${messageOf(reason)}`;
-  if (!reported.has(told)) for (const event of eventsAfter(pass)) options.recordEvent(object, event);
+  if (!reported.has(told)) for (const event of eventsAfter(reconcile)) options.recordEvent(object, event);
   reported.add(told);
   return requeueFor(reason);
 }
 
 const requeueFor = (reason: Reason): Requeue => ({ kind: 'after', delay: pollOf(reason, 0), reason: reason.name });
 
-/** The CRD of Cluster API Provider AWS rejects them. */
+/** Removes empty messages, because Cluster API Provider AWS's CRD rejects them. */
 const withoutEmptyMessages = ({ conditions = [], ...status }: AWSFargateProfileStatus): AWSFargateProfileStatus => ({
   ...status,
   conditions: conditions.map(({ message, ...rest }) =>

@@ -281,7 +281,7 @@ describe('connectWatches', () => {
       expect(siblingChanges).to.include('team-a/b changed');
     });
 
-    it('ignores a change of labels, which no pass of a sibling reads', async () => {
+    it('ignores a change of labels, which no reconcile of a sibling reads', async () => {
       await fillCaches(profile('a'), profile('b'));
       caches.profiles.upsert(profile('a', { labels: { a: 'x' } }));
       expect(siblingChanges).to.deep.equal([]);

@@ -36,7 +36,7 @@ export interface WatchesOptions {
   readonly resync: Ms;
 }
 
-/** A change of fields that no pass reads enqueues nothing. */
+/** Enqueues objects after each change of a field that a reconcile reads. */
 export function connectWatches(options: WatchesOptions): void {
   const { caches, identities } = options;
   identities.onChange((affects, namespace) => {
@@ -67,20 +67,20 @@ export function connectWatches(options: WatchesOptions): void {
 }
 
 /**
- * The first items at once, the others in later turns of the event loop: a change of one Cluster or identity may concern
- * thousands of objects.
+ * Handles the first items at once and the others in later turns of the event loop, because a change of one Cluster or
+ * identity may affect thousands of objects.
  */
 function inTurns<A>(clock: Clock, items: readonly A[], work: (item: A) => void): void {
   for (const item of items.slice(0, ITEMS_PER_TURN)) work(item);
   if (items.length > ITEMS_PER_TURN) clock.after(0, () => inTurns(clock, items.slice(ITEMS_PER_TURN), work));
 }
 
-/** The work for so many items takes a few milliseconds. */
+/** The work for this many items takes a few milliseconds. */
 const ITEMS_PER_TURN = 200;
 
 /**
- * Without `identityRef`, AWSClusterControllerIdentity `default` counts, which decides which namespaces may use the
- * credentials of the manager.
+ * Reports whether the object uses an affected identity. An object without `identityRef` uses
+ * AWSClusterControllerIdentity `default`, which decides which namespaces may use the manager's credentials.
  */
 function isAffected(
   { clusters, controlPlanes }: WatchesOptions['caches'],
@@ -108,8 +108,8 @@ function isAffected(
 }
 
 /**
- * After a list, objects that have waited for it can go on. Before that of the AWSFargateProfiles, their groups in the
- * workqueue are unknown.
+ * Enqueues the objects that are not at rest after a list, because they may have waited for it. Before the
+ * AWSFargateProfiles are listed, their groups in the workqueue are unknown.
  */
 function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
   inTurns(clock, listed(caches.profiles.list()), (object) => {
@@ -127,14 +127,16 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     enqueueWaitingSiblings(options, change.object, 'changed');
   }
   if (change.type === 'added' && change.isInInitialList) {
-    // After a start, the manager does not read all of AWS at once. A paused object gets its `Paused` condition at once,
-    // because it may have been paused while no manager ran.
+    // The objects at rest are spread over the resync interval, so that after a start the manager does not read all of
+    // AWS at once. A paused object gets its `Paused` condition at once, because it may have been paused while no
+    // manager ran.
     if (isSteady(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
     return;
   }
-  // This process never writes spec. If the answer to its write shows another spec, the watch began under another CRD.
+  // This process never writes spec. If the answer to its write contains a different spec, the watch began under another
+  // CRD.
   const isSpecChanged = change.type === 'updated' && !jsonEqual(change.previous['spec'], change.object['spec']);
   if (isSpecChanged || (isRelevant(change, profileFields) && !profileWriter.isOwnWrite(change.object)))
     enqueue(options, key);
@@ -156,7 +158,10 @@ function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, cha
     enqueue(options, sibling);
 }
 
-/** After a start, each object in the initial list is enqueued anyway, but a paused Cluster is news. */
+/**
+ * Enqueues an object after a change of a Cluster or control plane. After a start, each object in the initial list is
+ * enqueued anyway, so the list of Clusters adds only those with a paused Cluster.
+ */
 function enqueueDependent(options: WatchesOptions, key: ObjectKey, change: Change, isNewlyPaused = false): void {
   if (change.type !== 'added' || !change.isInInitialList) enqueue(options, key);
   else if (isNewlyPaused) options.queue.add(key, 'low');
@@ -198,7 +203,10 @@ const siblingFields = ({ metadata }: KubeObject): unknown => ({
   deletionTimestamp: metadata.deletionTimestamp,
 });
 
-/** Only this controller writes status. */
+/**
+ * Returns the fields whose change enqueues the object. Status is not among them, because only this controller writes
+ * it.
+ */
 const profileFields = ({ metadata }: KubeObject): unknown => ({
   generation: metadata.generation,
   deletionTimestamp: metadata.deletionTimestamp,

@@ -132,7 +132,7 @@ describe('the control plane finalizer', () => {
     expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
   });
 
-  it('is kept after a write conflict, and the pass is repeated', async () => {
+  it('is kept after a write conflict, and the reconcile is repeated', async () => {
     teardown.startWith();
     teardown.api.server.storage.mergePatch(CONTROL_PLANE, CONTROL_PLANE_KEY, { metadata: { labels: { a: 'b' } } });
     expect(await teardown.reconcile()).to.deep.equal({ kind: 'conflict' });

@@ -147,7 +147,7 @@ describe('credential sources', () => {
       });
     });
 
-    it('as interrupted after the signal of the pass has aborted', async () => {
+    it('as interrupted after the signal of the reconcile has aborted', async () => {
       const reading = fixture.identities.sources.find(
         { kind: STATIC, name: 'keys' },
         'team-a',

@@ -97,7 +97,7 @@ describe('ProfileWriter', () => {
     expect(await writer.patchStatus(anObject(), { ready: true }, signal)).to.equal(undefined);
   });
 
-  it('throws when the answer to a write cannot be decoded, so that the pass does not use it', async () => {
+  it('throws when the answer to a write cannot be decoded, so that the reconcile does not use it', async () => {
     const object = api.put();
     const { metadata } = object;
     api.server.intercept = () => json(200, { apiVersion: 'v', kind: 'k', metadata, spec: { clusterName: 7 } });

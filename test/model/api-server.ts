@@ -12,7 +12,7 @@ export type ApiRequest = { readonly to: 'api'; readonly path: string } & (
   | { readonly verb: 'patch'; readonly patch: UnknownRecord; readonly subresource?: 'status' | undefined }
 );
 
-/** An answer as JSON, so that a pass can be run again with it. */
+/** An answer as JSON, so that a reconcile can be run again with it. */
 export type ApiAnswer =
   | { readonly value: KubeObject | readonly KubeObject[] | null }
   | { readonly error: { readonly status: number; readonly reason: string } };
@@ -20,7 +20,7 @@ export type ApiAnswer =
 /** The time of all conditions: nothing is decided by the time of their last change. */
 const ONE_TIME = '2026-01-01T00:00:00Z';
 
-/** Answers a request of a pass, and returns the objects after it. */
+/** Answers a request of a reconcile, and returns the objects after it. */
 export function answerOfApi(objects: Objects, request: ApiRequest): readonly [Objects, ApiAnswer] {
   const { path } = request;
   const object = objects[path];

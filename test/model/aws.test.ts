@@ -10,7 +10,7 @@ import { Emulator } from '../aws/emulator.ts';
 import { seededEnv } from '../aws/model/env.ts';
 import { EmulatorRequestHandler } from '../aws/transport/request-handler.ts';
 import { ACCOUNT, type Aws, type AwsRequest, EKS_CLUSTER, REGION, answerOfAws, arnOfRole, withEnd } from './aws.ts';
-import { sessionOf } from './pass.ts';
+import { sessionOf } from './reconcile.ts';
 
 // The explorer is as true as its AWS. These tests make the same calls on the AWS of the model and on the AWS emulator, and
 // compare what the product's Session tells of both.

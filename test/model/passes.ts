@@ -1,15 +1,15 @@
 import type { KubeObject } from 'controller-runtime/client';
 import { answerOfApi, type ApiRequest, type Objects } from './api-server.ts';
 import { answerOfAws, type Aws, type AwsRequest } from './aws.ts';
-import { type Answered, type PassStart, type Progress, Run } from './pass.ts';
+import { type Answered, type ReconcileStart, type Progress, Run } from './reconcile.ts';
 import { findUntrueReady } from './safety.ts';
-import type { Numbers, Pass } from './world.ts';
+import type { Numbers, SimulatedReconcile } from './world.ts';
 
 /** The maximum number of suspended passes that are kept. Each takes some 30 KB of heap. */
 const MOST_RUNS = 3_000;
 
-/** The next state of a pass: it waits again, or it has ended. */
-export type Continued = Pass | (Extract<Progress, { kind: 'ends' }> & { readonly harm?: string });
+/** The next state of a reconcile: it waits again, or it has ended. */
+export type Continued = SimulatedReconcile | (Extract<Progress, { kind: 'ends' }> & { readonly harm?: string });
 
 /**
  * What passes, the API server and AWS do, each computed once. Equal results are the same JavaScript object, so their
@@ -18,8 +18,8 @@ export type Continued = Pass | (Extract<Progress, { kind: 'ends' }> & { readonly
 export class Passes {
   private readonly numbers: Numbers;
   private readonly known = new Map<string, Continued>();
-  /** The runs that wait. One that is not kept any more begins again with all answers of its pass. */
-  private readonly runs = new Map<Pass, Run>();
+  /** The runs that wait. One that is not kept any more begins again with all answers of its reconcile. */
+  private readonly runs = new Map<SimulatedReconcile, Run>();
   private readonly ofApi = new Map<string, readonly [KubeObject | undefined, Answered]>();
   private readonly ofAws = new Map<string, readonly [Aws, Answered]>();
 
@@ -27,24 +27,24 @@ export class Passes {
     this.numbers = numbers;
   }
 
-  begun(start: PassStart): Continued | Promise<Continued> {
+  begun(start: ReconcileStart): Continued | Promise<Continued> {
     const { controller, name, watchFilter = '', memory, cache } = start;
     const objects = Object.values(cache).map((object) => this.numbers.of(object));
     const key = `${controller} ${name} ${watchFilter} ${this.numbers.of(memory)} ${objects.join()}`;
     return this.known.get(key) ?? this.run(key, { start, answered: [], requests: [] }, []);
   }
 
-  /** Continues a pass with the answers to its requests. */
-  continued(pass: Pass, answers: readonly Answered[]): Continued | Promise<Continued> {
-    const key = `${this.numbers.of(pass)} ${answers.map((each) => this.numbers.of(each)).join()}`;
-    return this.known.get(key) ?? this.run(key, pass, answers);
+  /** Continues a reconcile with the answers to its requests. */
+  continued(reconcile: SimulatedReconcile, answers: readonly Answered[]): Continued | Promise<Continued> {
+    const key = `${this.numbers.of(reconcile)} ${answers.map((each) => this.numbers.of(each)).join()}`;
+    return this.known.get(key) ?? this.run(key, reconcile, answers);
   }
 
-  private async run(key: string, pass: Pass, answers: readonly Answered[]): Promise<Continued> {
-    const { start } = pass;
-    const answered = [...pass.answered, ...answers];
-    const waiting = this.runs.get(pass);
-    this.runs.delete(pass);
+  private async run(key: string, reconcile: SimulatedReconcile, answers: readonly Answered[]): Promise<Continued> {
+    const { start } = reconcile;
+    const answered = [...reconcile.answered, ...answers];
+    const waiting = this.runs.get(reconcile);
+    this.runs.delete(reconcile);
     const run = waiting ?? new Run(start);
     const progress = await run.go(waiting === undefined ? answered : answers);
     if (progress.kind === 'ends') {
@@ -53,7 +53,7 @@ export class Passes {
       this.known.set(key, end);
       return end;
     }
-    const after: Pass = { start, answered, requests: progress.requests };
+    const after: SimulatedReconcile = { start, answered, requests: progress.requests };
     this.numbers.addUnique(after);
     this.known.set(key, after);
     this.runs.set(after, run);

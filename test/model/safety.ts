@@ -2,7 +2,7 @@ import type { KubeObject } from 'controller-runtime/client';
 import { fieldAt, isRecord } from 'controller-runtime/json';
 import { FINALIZER, PAUSED_ANNOTATION, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { type Aws, type AwsRequest, ELSEWHERE, arnOfProfile, arnOfRole, userOf } from './aws.ts';
-import { type Answered, NAMESPACE } from './pass.ts';
+import { type Answered, NAMESPACE } from './reconcile.ts';
 import { LONG_AGO } from './time.ts';
 import { CLUSTER_PATH, pathOf, type World } from './world.ts';
 
@@ -63,7 +63,7 @@ function findStoppedPod({ aws, objects }: World, name: string, by: string): stri
 }
 
 /**
- * Reports a pass that deletes something in AWS or evicts a pod without having read from the API server that neither
+ * Reports a reconcile that deletes something in AWS or evicts a pod without having read from the API server that neither
  * object nor Cluster is paused.
  */
 function findPause(by: string, answered: readonly Answered[]): string | undefined {
@@ -75,14 +75,14 @@ function findPause(by: string, answered: readonly Answered[]): string | undefine
   };
   const object = last(pathOf(by));
   if (!isRecord(object))
-    return `something of ${by} is deleted or evicted although the pass has not read it from the API server`;
+    return `something of ${by} is deleted or evicted although the reconcile has not read it from the API server`;
   const annotations = fieldAt(object['metadata'], 'annotations');
   const isPaused = fieldAt(annotations, PAUSED_ANNOTATION) !== undefined;
   const isClusterPaused = fieldAt(fieldAt(last(CLUSTER_PATH), 'spec'), 'paused') === true;
   return isPaused || isClusterPaused ? `something of ${by} is deleted or evicted although it is paused` : undefined;
 }
 
-/** Whether the pass has read the profile or role without the tags. Nobody can see that they are taken off right before a call. */
+/** Whether the reconcile has read the profile or role without the tags. Nobody can see that they are taken off right before a call. */
 function isKnownStripped(answered: readonly Answered[], name: string | undefined): boolean {
   const last = answered.findLast(
     ({ request }) =>
@@ -95,7 +95,7 @@ function isKnownStripped(answered: readonly Answered[], name: string | undefined
 }
 
 /**
- * A profile that serves pods is deleted only with its object, or if the pass has read another profile of the object that
+ * A profile that serves pods is deleted only with its object, or if the reconcile has read another profile of the object that
  * serves them. The controller cannot know that another client deletes the other profile between this read and the call.
  */
 function findGap({ aws, objects }: World, name: string, by: string, answered: readonly Answered[]): string | undefined {
@@ -138,7 +138,7 @@ export function findUntrueReady(answered: readonly Answered[]): string | undefin
   });
   const isOfThisSpec = fieldAt(object['status'], 'observedGeneration') === object.metadata.generation;
   if (read.length === 0 || isTrue || !isOfThisSpec) return undefined;
-  return `${object.metadata.name} is Ready, but the pass has read ${JSON.stringify(read)}`;
+  return `${object.metadata.name} is Ready, but the reconcile has read ${JSON.stringify(read)}`;
 }
 
 const namespacesOf = (selectors: unknown): readonly unknown[] =>

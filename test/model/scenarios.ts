@@ -11,7 +11,7 @@ import {
 import type { Tags } from '../../pkg/fargate/tags/tag-keys.ts';
 import { type Objects, stored, withChange, withDeletion } from './api-server.ts';
 import { type Aws, ELSEWHERE, arnOfRole, busyProfile, EKS_CLUSTER, REGION, withProfile, withRole } from './aws.ts';
-import { CLUSTER, NAMESPACE, NO_MEMORY } from './pass.ts';
+import { CLUSTER, NAMESPACE, NO_MEMORY } from './reconcile.ts';
 import { type Action, type Fault, released, type Scenario } from './transitions.ts';
 import { NOW, once } from './time.ts';
 import { CLUSTER_PATH, CONTROL_PLANE_PATH, pathOf, type World } from './world.ts';
@@ -164,7 +164,7 @@ const moves: Action = {
       ...world,
       objects,
       ledger: { ...world.ledger, created },
-      managers: world.managers.map(() => ({ memory: NO_MEMORY, cache: objects, asleep: [], pass: undefined })),
+      managers: world.managers.map(() => ({ memory: NO_MEMORY, cache: objects, asleep: [], reconcile: undefined })),
     };
   },
 };
@@ -395,7 +395,7 @@ function scenario(
     objects: CLUSTER_OBJECTS,
     aws: { cluster: 'there', mode, profiles: {}, roles: {}, entries: {}, serial: 0, ...(hasPods && { hasPods }) },
     ledger: { actions: mostActions, faults: mostFaults, created: 0, retained: [] },
-    managers: managers.map(() => ({ memory: NO_MEMORY, cache: CLUSTER_OBJECTS, asleep: [], pass: undefined })),
+    managers: managers.map(() => ({ memory: NO_MEMORY, cache: CLUSTER_OBJECTS, asleep: [], reconcile: undefined })),
   };
   return { stalls: [], ...more, name, about, before, profiles, managers, faults, start };
 }

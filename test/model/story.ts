@@ -6,7 +6,7 @@ import { Numbers, type World } from './world.ts';
 
 /**
  * Replays a story, and then explores everything that can follow without further actions and faults. The manager's code
- * may have changed since: a pass may make more requests between two lines, and its own lines may be missing. An action
+ * may have changed since: a reconcile may make more requests between two lines, and its own lines may be missing. An action
  * or a fault must still be possible.
  */
 export async function replay(scenario: Scenario, story: readonly string[]): Promise<Exploration['broken']> {
@@ -25,7 +25,7 @@ export async function replay(scenario: Scenario, story: readonly string[]): Prom
   return (await explore(scenario, { start: { ...world, ledger } })).broken;
 }
 
-/** The transition with the label, now or later in the pass that is going on. */
+/** The transition with the label, now or later in the reconcile that is going on. */
 async function reach(start: World, label: string, scenario: Scenario, passes: Passes) {
   let world = start;
   for (;;) {

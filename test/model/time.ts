@@ -6,13 +6,13 @@ import { RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 // 30 minutes and more. The clock of the model stands still: when time passes, all recorded times move back instead. So
 // there are two times in the past, and the states of the model are finitely many.
 
-/** The time of every pass, in ms since 1970; the monotonic clock shows the same. */
+/** The time of every reconcile, in ms since 1970; the monotonic clock shows the same. */
 export const NOW: Ms = 1_770_000_000_000;
 const SPAN: Ms = 20 * 60_000;
 export const LONG_AGO: Ms = NOW - SPAN;
 
 const TIMES = new Set(['since', 'seenAt', 'until', 'requestedAt', 'activeSince', 'drainSince']);
-/** Times of creation in AWS, each some milliseconds after the time of its pass, so that their order stays. */
+/** Times of creation in AWS, each some milliseconds after the time of its reconcile, so that their order stays. */
 const CREATIONS = new Set(['createdAt', 'last']);
 const TIMESTAMPS = new Set(['createRequestedAt']);
 

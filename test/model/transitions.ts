@@ -13,11 +13,18 @@ import {
   withoutPod,
   withProfile,
 } from './aws.ts';
-import { type Answer, type Answered, type Memory, NO_MEMORY, type PassStart, type Request } from './pass.ts';
+import { type Answer, type Answered, type Memory, NO_MEMORY, type ReconcileStart, type Request } from './reconcile.ts';
 import { aged, once } from './time.ts';
 import { findHarm, isDeleting } from './safety.ts';
 import type { Continued, Passes } from './passes.ts';
-import { CLUSTER_PATH, CONTROL_PLANE_PATH, type Manager, type Pass, pathOf, type World } from './world.ts';
+import {
+  CLUSTER_PATH,
+  CONTROL_PLANE_PATH,
+  type Manager,
+  type SimulatedReconcile,
+  pathOf,
+  type World,
+} from './world.ts';
 
 /** A fault of AWS, of the API server, of the network, or of a manager. */
 export type Fault = 'answerLost' | 'requestLost' | 'crash' | 'restartBehind' | 'eksFails' | keyof typeof REFUSALS;
@@ -69,8 +76,8 @@ export async function transitionsFrom(
 ): Promise<readonly Transition[]> {
   const all: Transition[] = [];
   for (const [index, manager] of world.managers.entries()) {
-    if (manager.pass === undefined) await addStarts(all, world, index, scenario, passes);
-    else await addAnswers(all, world, index, manager.pass, scenario, passes);
+    if (manager.reconcile === undefined) await addStarts(all, world, index, scenario, passes);
+    else await addAnswers(all, world, index, manager.reconcile, scenario, passes);
   }
   addProgress(all, world, scenario);
   if (world.ledger.actions > 0) {
@@ -95,8 +102,8 @@ async function addStarts(
   const { watchFilter, profiles: own = [] } = managers[index] ?? {};
   if (manager === undefined) return;
   const { cache, memory, asleep } = manager;
-  const begin = async (controller: PassStart['controller'], name: string): Promise<void> => {
-    const start: PassStart = { controller, name, watchFilter, memory, cache };
+  const begin = async (controller: ReconcileStart['controller'], name: string): Promise<void> => {
+    const start: ReconcileStart = { controller, name, watchFilter, memory, cache };
     const verb = controller === 'profile' ? 'looks at' : 'looks at the deletion of Cluster';
     const label = `manager ${index + 1} ${verb} ${name}`;
     all.push(afterStep(world, index, start, await passes.begun(start), label));
@@ -112,16 +119,16 @@ async function addAnswers(
   all: Transition[],
   world: World,
   index: number,
-  pass: Pass,
+  reconcile: SimulatedReconcile,
   { faults }: Scenario,
   passes: Passes,
 ): Promise<void> {
-  const { requests, start } = pass;
+  const { requests, start } = reconcile;
   const who = `manager ${index + 1}`;
-  const done = carriedOut(world, pass, passes);
+  const done = carriedOut(world, reconcile, passes);
   const says = requests.map(describe).join(' and ');
   const agent = `${who} at work`;
-  const next = await passes.continued(pass, done.answered);
+  const next = await passes.continued(reconcile, done.answered);
   all.push(
     afterStep(done.world, index, start, next, `${says}: done`, { agent, ...(done.harm && { harm: done.harm }) }),
   );
@@ -131,7 +138,7 @@ async function addAnswers(
   const isWrite = request.to === 'api' ? request.verb === 'patch' || request.verb === 'delete' : !isAwsRead(request);
   const push = async (label: string, answer: Answer, before = faulty): Promise<void> => {
     const answers = done.answered.map((each, at) => (at === 0 ? { request, answer } : each));
-    const failing = await passes.continued(pass, answers);
+    const failing = await passes.continued(reconcile, answers);
     all.push(afterStep(before, index, start, failing, `${describe(request)}: ${label}`, { kind: 'free' }));
   };
   const carried = { ...done.world, ledger: { ...done.world.ledger, faults: faulty.ledger.faults } };
@@ -200,7 +207,7 @@ const REFUSALS = {
 } as const;
 
 /** The effect of requests that were sent at the same time, one after the other, and their answers. */
-function carriedOut(world: World, { requests, start, answered: known }: Pass, passes: Passes) {
+function carriedOut(world: World, { requests, start, answered: known }: SimulatedReconcile, passes: Passes) {
   let { objects, aws } = world;
   const answered: Answered[] = [];
   let harm: string | undefined;
@@ -215,11 +222,11 @@ function carriedOut(world: World, { requests, start, answered: known }: Pass, pa
   return { world: released({ ...world, objects, aws }, world.objects), answered, harm };
 }
 
-/** Returns the world after a step of a pass. `index` is the manager's. */
+/** Returns the world after a step of a reconcile. `index` is the manager's. */
 function afterStep(
   world: World,
   index: number,
-  { controller, name }: PassStart,
+  { controller, name }: ReconcileStart,
   next: Continued,
   label: string,
   more: Partial<Transition> = {},
@@ -228,16 +235,16 @@ function afterStep(
   if (before === undefined) throw new Error(`there is no manager ${index}`);
   const agent = `${controller} ${name} of manager ${index + 1}`;
   if (!('kind' in next))
-    return { kind: 'fair', agent, label, world: withManager(world, index, { ...before, pass: next }), ...more };
+    return { kind: 'fair', agent, label, world: withManager(world, index, { ...before, reconcile: next }), ...more };
   const { memory, cache, isAsleep, events, harm } = next;
   const others = before.asleep.filter((each) => each !== name);
   const asleep = isAsleep ? [...others, name].toSorted() : before.asleep;
-  const manager: Manager = { memory, cache, asleep, pass: undefined };
+  const manager: Manager = { memory, cache, asleep, reconcile: undefined };
   return { kind: 'fair', agent, label, world: withManager(world, index, manager), events, harm, ...more };
 }
 
 function crashed(world: World, index: number, label: string, cache: Objects = world.objects): Transition {
-  const after: Manager = { memory: NO_MEMORY, cache, asleep: [], pass: undefined };
+  const after: Manager = { memory: NO_MEMORY, cache, asleep: [], reconcile: undefined };
   return { kind: 'free', agent: '', label, world: withManager(world, index, after) };
 }
 
@@ -271,7 +278,7 @@ function addProgress(all: Transition[], world: World, scenario: Scenario): void 
     }
   }
   for (const [index, manager] of managers.entries()) {
-    if (manager.pass !== undefined) continue;
+    if (manager.reconcile !== undefined) continue;
     for (const path of new Set([...Object.keys(objects), ...Object.keys(manager.cache)])) {
       const { [path]: now } = objects;
       const known = manager.cache[path];
@@ -291,7 +298,7 @@ function addProgress(all: Transition[], world: World, scenario: Scenario): void 
     }
   }
   addClusterApi(fair, world);
-  if (managers.every(({ pass }) => pass === undefined)) fair('time', 'twenty minutes pass', later(world));
+  if (managers.every(({ reconcile }) => reconcile === undefined)) fair('time', 'twenty minutes pass', later(world));
 }
 
 /** Cluster API deletes the control plane of a deleted Cluster, CAPA its EKS cluster, and the garbage collector the rest. */

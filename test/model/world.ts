@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Objects } from './api-server.ts';
 import type { Aws } from './aws.ts';
-import type { Answered, Memory, PassStart, Request } from './pass.ts';
+import type { Answered, Memory, ReconcileStart, Request } from './reconcile.ts';
 
 export const CLUSTER_PATH = 'clusters/prod';
 export const CONTROL_PLANE_PATH = 'awsmanagedcontrolplanes/prod-control-plane';
 export const pathOf = (name: string): string => `awsfargateprofiles/${name}`;
 
 /** A pass that waits for the answers to its requests. */
-export interface Pass {
-  readonly start: PassStart;
+export interface SimulatedReconcile {
+  readonly start: ReconcileStart;
   readonly answered: readonly Answered[];
   readonly requests: readonly Request[];
 }
@@ -18,9 +18,9 @@ export interface Manager {
   readonly memory: Memory;
   /** What the caches of the manager show, which may be behind. */
   readonly cache: Objects;
-  /** The objects of which only a watch event starts another pass. */
+  /** The objects of which only a watch event starts another reconcile. */
   readonly asleep: readonly string[];
-  readonly pass?: Pass | undefined;
+  readonly reconcile?: SimulatedReconcile | undefined;
 }
 
 /** State that is hidden from the manager: it bounds the exploration, and the properties refer to it. */
@@ -100,11 +100,11 @@ export class Rows {
     for (const path of paths) put(objects[path]);
     put(aws);
     put(ledger);
-    for (const { memory, cache, asleep, pass } of managers) {
+    for (const { memory, cache, asleep, reconcile } of managers) {
       for (const path of paths) put(cache[path]);
       put(memory);
       put(asleep);
-      put(pass);
+      put(reconcile);
     }
     return row;
   }
@@ -126,7 +126,7 @@ export class Rows {
       cache: takeObjects(),
       memory: take() as Memory,
       asleep: take() as readonly string[],
-      pass: take() as Pass | undefined,
+      reconcile: take() as SimulatedReconcile | undefined,
     }));
     return { objects, aws, ledger, managers };
   }

@@ -146,7 +146,7 @@ describe('an object that Velero restores into another namespace', () => {
       await world.deleteAndFinish('web');
     });
 
-  it('takes nothing of the first namespace along if it is deleted before its first pass', async () => {
+  it('takes nothing of the first namespace along if it is deleted before its first reconcile', async () => {
     const world = new RestoredWorld();
     await world.startWithReady('web');
     await world.stopAll();
@@ -219,7 +219,7 @@ describe('a manager that is restarted with another watch filter', () => {
   });
 });
 
-describe('an object of Cluster API Provider AWS that is deleted before its first pass', () => {
+describe('an object of Cluster API Provider AWS that is deleted before its first reconcile', () => {
   for (const hasStatus of [true, false])
     it(`takes its profile and role along, ${hasStatus ? 'with' : 'without'} its status`, async () => {
       const world = new RestoredWorld();

@@ -117,7 +117,7 @@ describe('leader election', () => {
     await world.clock.advance(8.5 * SECOND);
     leader.kubeConnection.restore();
     await world.until(
-      'the end of the pass',
+      'the end of the reconcile',
       () => leader.logger.linesWith('Pass ended without a result').length > 0,
       SECOND,
     );

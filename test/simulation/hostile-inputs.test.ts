@@ -40,7 +40,7 @@ import {
   desiredOf,
   observed,
 } from '../../controllers/awsfargateprofile/testing/builders.ts';
-import { observedPass } from '../../controllers/awsfargateprofile/testing/completed-pass.ts';
+import { observedReconcile } from '../../controllers/awsfargateprofile/testing/completed-reconcile.ts';
 import { findDependentIdentities } from '../../controllers/identities/identities.ts';
 import { resolveIdentity } from '../../controllers/identities/identity-chain.ts';
 import { evaluateSelector } from '../../controllers/identities/allowed-namespaces.ts';
@@ -231,13 +231,13 @@ function overlapOf(object: AWSFargateProfile, others: readonly AWSFargateProfile
   return () => withOverlap({}, object, me, findRivals(me, known), 0);
 }
 
-/** What a pass does with a record, in the annotation or in status. */
+/** What a reconcile does with a record, in the annotation or in status. */
 const workOnRecord = (object: AWSFargateProfile): Work => {
   const replaced = { ...object, spec: { ...object.spec, updateStrategy: { type: 'Replace' } as const } };
   const seen = observed({ profile: aProfile() });
   return () => {
     const desired = desiredOf(replaced, {}, seen);
-    return [statusAfter(observedPass({ object: replaced, desired, seen })), recordPatch(replaced, desired.record)];
+    return [statusAfter(observedReconcile({ object: replaced, desired, seen })), recordPatch(replaced, desired.record)];
   };
 };
 
@@ -347,8 +347,10 @@ const INPUTS: readonly Input[] = [
     size: 2_000,
     prepare: (count) => {
       const issue = { code: 'AccessDenied', message: ' \n'.repeat(500), resourceIds: repeated(20, String) };
-      const pass = observedPass({ seen: observed({ profile: aProfile({ health: repeated(count, () => issue) }) }) });
-      return () => [statusAfter(pass), eventsAfter(pass)];
+      const reconcile = observedReconcile({
+        seen: observed({ profile: aProfile({ health: repeated(count, () => issue) }) }),
+      });
+      return () => [statusAfter(reconcile), eventsAfter(reconcile)];
     },
   },
   {

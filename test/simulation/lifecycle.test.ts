@@ -92,7 +92,7 @@ describe('the manager in a simulation', () => {
     });
 });
 
-describe('an object that is deleted during its first pass', () => {
+describe('an object that is deleted during its first reconcile', () => {
   /**
    * The moments in the first reconcile of an AWSFargateProfile at which the test deletes the object. Each moment is a
    * write of the manager, and its function returns true for the version of the object that this write creates. The test

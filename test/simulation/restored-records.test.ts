@@ -54,7 +54,7 @@ describe('a record of an earlier moment', () => {
       await world.deleteAndFinish('web');
     });
 
-  it('without status and record leaves nothing if the object is deleted before its first pass', async () => {
+  it('without status and record leaves nothing if the object is deleted before its first reconcile', async () => {
     const world = new RestoredWorld();
     await world.startReplaced();
     const { metadata, spec } = world.backup();

@@ -35,7 +35,7 @@ class Answers<A> extends Map<string, { readonly answer: A }> {
 
   /**
    * Returns the remembered answer, or reads it. Does not remember errors. `others` are read at the same time, because
-   * later passes need them.
+   * later reconciles need them.
    */
   async read(
     key: string,
@@ -60,7 +60,7 @@ export type PlannedAws = ReturnType<typeof plannedAws>;
 
 /**
  * Simulates AWS after the controller's changes. Each fact comes from AWS when it is first read; a change stays in
- * memory, and is passed to `onChange`. `rolesAhead` are the roles that the passes of a cluster read one after the
+ * memory, and is passed to `onChange`. `rolesAhead` are the roles that the reconciles of a cluster read one after the
  * other; the first read of one of them reads all.
  */
 export function plannedAws(
@@ -87,7 +87,7 @@ export function plannedAws(
     onChange({ operation, resource, fields, ...(deletedProfile !== undefined && { deletedProfile }) });
     return E.right(answer);
   };
-  /** Changes a resource that a pass has read before. */
+  /** Changes a resource that a reconcile has read before. */
   function update<A extends Shown>(
     operation: string,
     resource: string,

@@ -19,7 +19,7 @@ import {
   aSimulatedRole,
   awsAsWanted,
   awsWith,
-} from '../../../controllers/awsfargateprofile/testing/pass-state.ts';
+} from '../../../controllers/awsfargateprofile/testing/reconcile-state.ts';
 import type { SimulatedProfile } from '../../../controllers/awsfargateprofile/testing/simulated-aws.ts';
 import { sessionOn } from '../../../controllers/awsfargateprofile/testing/simulated-session.ts';
 import type { EksCluster, Session } from '../../../pkg/cloud/index.ts';

@@ -66,7 +66,7 @@ export interface PlannerOptions {
 }
 
 /** How many passes an object may need until it waits: an adoption reads AWS again after each tag. */
-const MOST_PASSES = 10;
+const MOST_ROUNDS = 10;
 /**
  * A limit on rounds, because EKS changes one profile after the other, and an object may have old profiles. Other
  * objects of the same cluster count too.
@@ -77,7 +77,7 @@ const RESYNC: Ms = 10 * 60_000;
 
 /**
  * Runs the real reconciler against simulations of the API server and AWS, which read the real ones and keep writes in
- * memory. When every object waits, the simulated EKS finishes its changes, and the passes continue until nothing
+ * memory. When every object waits, the simulated EKS finishes its changes, and the reconciles continue until nothing
  * changes.
  */
 export async function startPlanner(options: PlannerOptions) {
@@ -125,7 +125,7 @@ export async function startPlanner(options: PlannerOptions) {
    * cluster.
    */
   const resting = new Set<string>();
-  /** The objects whose last pass had to wait for another object of the cluster, including deletions. */
+  /** The objects whose last reconcile had to wait for another object of the cluster, including deletions. */
   const waiting = new Set<string>();
   let isWoken = false;
   /** Handles the reconciler's request to reconcile an object whose turn in the EKS cluster may have come. */
@@ -154,21 +154,21 @@ export async function startPlanner(options: PlannerOptions) {
   }
 
   /** Returns the shortest time after which an object continues even if nothing happens in AWS. */
-  async function passOver(): Promise<Ms | undefined> {
+  async function reconcileOver(): Promise<Ms | undefined> {
     let shortest: Ms | undefined;
     for (const [text, key] of all) {
       if (resting.has(text)) continue;
       current = text;
       let isKeeping = false;
       let isWaiting = false;
-      for (let pass = 0; pass < MOST_PASSES; pass++) {
+      for (let round = 0; round < MOST_ROUNDS; round++) {
         const before = changes.length;
         const next = await reconcile(key, { logger: SILENT, signal });
         const isChanged = changes.length > before;
         isKeeping = next.kind === 'after' && next.reason === 'PredecessorKept';
         isWaiting = next.kind === 'after' && next.reason === 'WaitingForSibling';
         if (next.kind === 'after' && isKeeping) shortest = Math.min(shortest ?? next.delay, next.delay);
-        if (!isChanged && (next.kind === 'after' || next.kind === 'done' || pass > 0)) break;
+        if (!isChanged && (next.kind === 'after' || next.kind === 'done' || round > 0)) break;
       }
       if (isWaiting) waiting.add(text);
       else waiting.delete(text);
@@ -210,7 +210,7 @@ export async function startPlanner(options: PlannerOptions) {
       const keys = asked.filter(isKnown);
       const pausedBy = endPauses(keys, caches, cluster);
       for (const key of keys) all.set(keyText(key), key);
-      let delay = await passOver();
+      let delay = await reconcileOver();
       const then = new Map(keys.map((key) => [keyText(key), outcomeOf(find(key))]));
       let isOfAll = true;
       for (let round = 0; round < Math.max(LEAST_ROUNDS, ROUNDS_PER_OBJECT * all.size); round++) {
@@ -226,7 +226,7 @@ export async function startPlanner(options: PlannerOptions) {
           resting.clear();
         }
         isOfAll = resting.size === 0;
-        delay = await passOver();
+        delay = await reconcileOver();
       }
       return asked.map((key) => {
         const object = find(key);

@@ -11,7 +11,7 @@ const TENANT: IdentityRef = { kind: 'AWSClusterRoleIdentity', name: 'team-a' };
 const eks = (code: string, statusCode: number, message = 'x'): AwsFailure => aFailure({ code, statusCode, message });
 const iam = (operation: string, code: string, statusCode: number, message = 'x'): AwsFailure =>
   aFailure({ service: 'iam', operation, code, statusCode, message });
-/** A failure without an answer of AWS. */
+/** Returns a failure of a call that AWS did not answer. */
 const unanswered = (code: string, cause?: Error): AwsFailure => {
   const { statusCode: _none, ...failure } = aFailure({ code, message: 'no result', ...(cause && { cause }) });
   return failure;
@@ -162,7 +162,7 @@ describe('reasonForCredentials', () => {
       .and.not.to.contain('of the manager');
   });
 
-  it('reports nothing about an interrupted pass', () => {
+  it('reports nothing about an interrupted reconcile', () => {
     const interrupted: CredentialsProblem = { reason: 'Interrupted', message: 'the manager stops' };
     expect(isUnreported(reasonForCredentials(interrupted, CONTEXT))).to.equal(true);
   });

@@ -4,22 +4,24 @@ import type { Target } from '../goal/target.ts';
 import type { Abandonment, SubnetSource } from '../reasons/wording.ts';
 import { type AffectedConditionType, type Reason, inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 
-/** Of a call of EKS, it is EKSFargateProfileReady. */
+/** The condition that reports a failed call; EKSFargateProfileReady for a call to EKS. */
 const CONDITION_TYPE_OF: Readonly<Partial<Record<aws.AwsService, AffectedConditionType>>> = {
   iam: 'IAMFargateRolesReady',
   sts: 'CredentialsReady',
 };
 
-/** Messages name the credentials and the EKS cluster of the call. */
+/** The facts about a call that messages contain, such as its credentials and its EKS cluster. */
 export interface CallContext {
   readonly eksCluster: string;
   readonly region: string;
   /** The EKS cluster comes from spec.eksCluster instead of from a control plane. */
   readonly isOfObject?: boolean;
   readonly subnets?: SubnetSource | undefined;
-  /** Whether the object was provisioned, if the call was a change in AWS. */
+  /** Whether the object was provisioned; set only for a change in AWS. */
   readonly isProvisioned?: boolean | undefined;
-  /** A field of the spec with a value that AWS cannot accept, and the right form, if the call sent the value. */
+  /**
+   * A field of the spec with a value that AWS cannot accept, and the right form; set only if the call sent the value.
+   */
   readonly violation?: string | undefined;
   /** The existing resource that the call changes, such as `Fargate profile "a"`. */
   readonly resource?: string | undefined;
@@ -42,7 +44,7 @@ export const callContext = (
   ...facts,
 });
 
-/** Silent while the manager stops. */
+/** Returns why the object has no session. The reason is not reported while the manager stops. */
 export function reasonForCredentials(
   { reason, message, failure, whose, missing = '' }: aws.CredentialsProblem,
   context: CallContext,
@@ -71,8 +73,9 @@ export function reasonForCredentials(
 }
 
 /**
- * Silent if the manager itself prevented the call, because it stops, its lease may have expired, or it has no
- * credentials any more: the next pass reports that. Not silent if the rate limiter held the call back for too long.
+ * Returns the reason for a failed call. The reason is not reported if the manager itself prevented the call, because it
+ * stops, its lease may have expired, or it has no credentials anymore: the next reconcile reports that. A call that the
+ * rate limiter held back for too long is reported.
  */
 export function reasonForFailure(failure: aws.AwsFailure, context: CallContext): Reason {
   const { region, account, abandonment, isOfObject = false } = context;
@@ -113,7 +116,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS ${failure.code === 'NoAnswer' ? 'does not answer' : 'gives no usable answer to'} a request of the controller: ${detail}`,
-      // The page of a proxy is `Undecodable`.
+      // A proxy's page is `Undecodable`, so its status code is not the service's.
       ...(failure.statusCode !== undefined && failure.code !== 'Undecodable' && { why: 'serviceError' }),
     });
   if (aws.isAccessDenied(failure))
@@ -134,7 +137,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
     });
   if (aws.isQuotaExceeded(failure))
     return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
-  // The policies and instance profiles of a role are read only if IAM returns the role, so IAM contradicts itself.
+  // The role's policies and instance profiles are read only if IAM returns the role, so IAM contradicts itself.
   if (aws.isRoleNotVisible(failure)) return inconsistentAnswers(`IAM role "${roleIn(failure)}"`);
   // IAM also answers "not found" if a policy ARN in the spec does not exist.
   if (failure.service === 'iam' && aws.isNotFound(failure)) return newReason('Refused', said);
@@ -147,7 +150,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
       });
 }
 
-/** The deadline passed in the rate limiter, while the request was signed, or while AWS was to answer. */
+/** Reports whether the deadline passed in the rate limiter, while the request was signed, or before AWS answered. */
 const isLate = ({ cause }: aws.AwsFailure): boolean => cause instanceof DeadlineExceeded;
 
 const roleIn = ({ message }: aws.AwsFailure): string =>

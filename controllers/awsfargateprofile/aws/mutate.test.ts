@@ -4,7 +4,7 @@ import type { AwsFailure } from '../../../pkg/cloud/index.ts';
 import { mutate } from './mutate.ts';
 import type { Mutation, MutationOutcome } from '../model/change.ts';
 import { EKS_CLUSTER, PROFILE, ROLE, aFailure } from '../testing/builders.ts';
-import { aSimulatedProfile, aSimulatedRole, awsWith } from '../testing/pass-state.ts';
+import { aSimulatedProfile, aSimulatedRole, awsWith } from '../testing/reconcile-state.ts';
 import {
   CONSTRUCTIVE,
   CREATE_ACCESS_ENTRY,

@@ -3,7 +3,7 @@ import type { EksClusterName } from '../../../api/names.ts';
 import * as aws from '../../../pkg/cloud/index.ts';
 import type { Mutation, MutationOutcome } from '../model/change.ts';
 
-/** No other function changes AWS. */
+/** Makes one change in AWS. No other function changes AWS. */
 export async function mutate(
   session: aws.Session,
   cluster: EksClusterName,
@@ -57,7 +57,10 @@ type Done = Extract<MutationOutcome, { kind: 'done' }>;
 const done = async <A>(call: aws.Call<A>, made: (a: A) => Omit<Done, 'kind'> = () => ({})): aws.Call<MutationOutcome> =>
   E.map((a: A): MutationOutcome => ({ kind: 'done', ...made(a) }))(await call);
 
-/** EKS answers 409 `ResourceInUseException` in several situations, which only the message distinguishes. */
+/**
+ * Returns the outcome of a failed call. EKS answers 409 `ResourceInUseException` in several situations, which only the
+ * message distinguishes.
+ */
 function outcomeOf(mutation: Mutation, failure: aws.AwsFailure): MutationOutcome {
   if (aws.isClusterNotFound(failure)) return { kind: 'clusterGone' };
   if (aws.isNotFound(failure) && isDeletion(mutation)) return { kind: 'gone' };

@@ -11,7 +11,10 @@ import { callContext, reasonForCredentials, reasonForFailure } from './failure-r
 import { type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { eksClusterNotAllowed, type ControlPlaneFacts, type Target } from '../goal/target.ts';
 
-/** The credentials must belong to the account in which the profile was created. */
+/**
+ * Opens a session with the object's identity. The credentials must belong to the account in which the profile was
+ * created.
+ */
 export async function openSession(
   sessions: Sessions,
   object: AWSFargateProfile,
@@ -20,11 +23,12 @@ export async function openSession(
     latest,
     ...context
   }: Pick<SessionRequest, 'signal' | 'mutationBudget' | 'logger'> & {
-    /** The object as the cache has it now. */
+    /** Returns the object as the cache has it now. */
     readonly latest: () => KubeObject;
   },
 ): Promise<E.Either<Reason, Session>> {
-  // As soon as the object changes, a resync that waits for the rate limiter goes first: the change waits for its end.
+  // As soon as the object changes, a resync that waits for the rate limiter gets a higher priority, because the
+  // reconcile of the change waits for the end of the resync.
   const seen = latest();
   const usual = hasChangeInProgress(object) ? 'poll' : isSteady(seen) ? 'resync' : 'read';
   const opened = await sessions.open({
@@ -47,8 +51,10 @@ export async function openSession(
 const ACTIVE = 'ACTIVE';
 
 /**
- * Left: the pass must end without another call to AWS. EKS is asked for the status only until the object is
- * provisioned, because EKS itself refuses a later change that the status forbids.
+ * Completes the facts of an object with spec.eksCluster, whose control plane does not show whether the EKS cluster is
+ * ready: checks the limits and blockers of the account, and asks EKS for the status. EKS is asked only until the object
+ * is provisioned, because EKS itself refuses a later change that the status forbids. Left: why the reconcile must end
+ * without another call to AWS.
  */
 export async function completeEksClusterFacts(
   session: Pick<Session, 'account' | 'clusters'>,

@@ -239,7 +239,7 @@ describe('desiredFor', () => {
     });
   });
 
-  it('has the record of this pass, and the profiles that another record has made', () => {
+  it('has the record of this reconcile, and the profiles that another record has made', () => {
     const object = anObject({ record: { ...RECORDED_THERE, last: NOW } });
     const stranger = aProfile({ name: ProfileName.of('9999-team-a_web'), createdAt: NOW, selectors: [] });
     const { record, elsewhere } = desiredOf(object, {}, { ...asWanted(), profiles: [aProfile(), stranger] });
@@ -309,7 +309,7 @@ describe('desiredFor, once AWS has answered', () => {
     ['that the profile uses, which CAPA made before v2.7.0', {}, using(FORMER_ROLE), FORMER_ROLE],
     ['that the profile uses, and whose tags prove it to be of this object', {}, withPods(ROLE_TAGS), 'pods'],
     ['that the profile uses, which the record has and IAM does not', gone(), using('pods'), 'pods'],
-    ['that the profile uses, which the record has and the pass has not read', gone(), unread(using('pods')), 'pods'],
+    ['that the profile uses, which the record has and the reconcile has not read', gone(), unread(using('pods')), 'pods'],
     [
       'of the spec, although the profile uses another one',
       { spec: { roleName: RoleName.of('x') } },

@@ -28,7 +28,7 @@ import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import { wantedProfile, wantedRole, chooseName } from './profile-and-role.ts';
 
-/** What a pass knows before it reads EKS and IAM. */
+/** What a reconcile knows before it reads EKS and IAM. */
 export interface DesiredInputs {
   readonly target: Target;
   readonly targetSource: TargetSource;
@@ -39,14 +39,14 @@ export interface DesiredInputs {
   readonly account: AccountId;
   readonly limits: OperatorLimits;
   readonly roleConflict?: Reason | undefined;
-  /** Keys, folded, of the tags that other objects want on the role. */
+  /** The case-folded keys of tags that other objects want on the role. */
   readonly keysOfOthers?: readonly string[];
   readonly isQuotaExceeded: boolean;
-  /** AWS's clock, ms since 1970. */
+  /** The time on AWS's clock, in ms since 1970. */
   readonly now: Ms;
 }
 
-/** What a pass has learned from AWS about the profiles of the object. */
+/** What a reconcile has learned from AWS about the object's profiles. */
 export interface Settled {
   readonly record: ProfileRecord;
   readonly elsewhere: readonly FargateProfile[];
@@ -54,8 +54,8 @@ export interface Settled {
 }
 
 /**
- * What the pass pursues, decided once, after AWS was read. Without `controlPlaneFacts` nothing is wanted. Left if AWS cannot
- * fulfil the spec.
+ * Decides what the object should have in AWS, once per reconcile, after AWS was read. Without `controlPlaneFacts`,
+ * nothing is wanted. Left: why AWS cannot fulfill the spec.
  */
 export function desiredFor(
   object: AWSFargateProfile,
@@ -110,7 +110,9 @@ export function desiredFor(
   }))(wanted);
 }
 
-/** A recorded profile that a tag gives to another owner by now gives this object no name. */
+/**
+ * Removes recorded profiles whose tag now names another owner, so that this object does not take its name from them.
+ */
 function withoutForeign(
   record: ProfileRecord,
   owner: Parameters<typeof ownershipOf>[0],
@@ -126,7 +128,10 @@ function withoutForeign(
   };
 }
 
-/** Why AWS cannot fulfil the spec, as far as that follows without reading AWS. An object that waits reports it at once. */
+/**
+ * Returns why AWS cannot fulfill the spec, as far as this is known without reading AWS. A waiting object reports it at
+ * once.
+ */
 export function findSpecProblem(object: AWSFargateProfile, inputs: DesiredInputs): Reason | undefined {
   if (inputs.controlPlaneFacts === undefined) return undefined;
   const record = recordOf(object);
@@ -161,7 +166,7 @@ function wantedUnder(
   if (controlPlaneFacts === undefined) throw new TypeError('nothing is wanted');
   const profile = wantedProfile(object, controlPlaneFacts, common.identity, { name, isThere });
   if (E.isLeft(profile)) return profile;
-  // EKS cannot change the role of a profile, so a computed name yields to that of the role in use.
+  // EKS cannot change a profile's role, so a computed name gives way to the name of the role in use.
   const inUse = existing && parseRoleArn(existing.podExecutionRoleArn)?.name;
   const { capaRoleNames } = common.identity;
   const isKept = inUse !== undefined && (capaRoleNames.includes(inUse) || isOwnRole(inUse));
@@ -170,7 +175,7 @@ function wantedUnder(
   return E.map((each: WantedRole) => ({ profile: profile.right, role: each }))(role);
 }
 
-/** The profile's role is one of this object: its tags say so, or it is recorded and IAM does not have it any more. */
+/** Reports whether the profile's role is this object's: its tags say so, or it is recorded and IAM did not show it. */
 function isKnownRole(desired: Pick<Desired, 'identity' | 'record'>, { roles }: Observed, name: string): boolean {
   const found = roles.find((each) => isSameRoleName(each.name, name))?.found;
   if (found !== undefined && found !== 'unread') return isRoleTaggedOurs(desired, found);
@@ -179,8 +184,8 @@ function isKnownRole(desired: Pick<Desired, 'identity' | 'record'>, { roles }: O
 }
 
 /**
- * The API server refuses a label without a value when it sees it, but a client-side apply over an existing object drops
- * the label before. So the annotation of `kubectl apply` is read.
+ * Returns the selector fields without a value. The API server rejects a label without a value, but a client-side apply
+ * over an existing object drops such a label first. So this function also reads the annotation of `kubectl apply`.
  */
 export const findEmptySelectorFields = ({ metadata, spec }: AWSFargateProfile): readonly string[] =>
   withEmptyFields({ metadata }, ['spec', 'selectors'], spec.selectors ?? []).flatMap((selector, index) =>

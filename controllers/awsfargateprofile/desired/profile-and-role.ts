@@ -125,8 +125,8 @@ const invalid = (detail: string): E.Either<Reason, never> => E.left(newReason('I
 const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvalid', { detail: problems.join('; ') });
 
 /**
- * `undefined` if the private subnets of the control plane are needed and it lists none. EKS cannot change the subnets of a
- * profile that is there, so those that it has are right unless the spec names some.
+ * Returns the profile's subnets; `undefined` if the control plane's private subnets are needed and it lists none. EKS
+ * cannot change an existing profile's subnets, so whatever subnets it has are accepted unless the spec sets some.
  */
 function wantedSubnets(
   { spec }: AWSFargateProfile,
@@ -143,15 +143,16 @@ const isFilled = (list: readonly string[] | undefined): list is readonly string[
 export interface ProfileNames {
   readonly base: ProfileName;
   readonly record: ProfileRecord;
-  /** The profiles of this object, and all of the EKS cluster. */
+  /** `ours` are the profiles of this object, and `all` those of the EKS cluster. */
   readonly ours: readonly FargateProfile[];
   readonly all: readonly FargateProfile[];
   readonly fits: (profile: FargateProfile) => boolean;
 }
 
 /**
- * The name of the profile that the spec asks for. If a profile of this object fits the spec, the name is that of this
- * profile. Otherwise the controller creates a profile with the name.
+ * Returns the name of the profile that the spec describes. If one of this object's profiles fits the spec, it is this
+ * profile's name. Otherwise it is the name of the profile to create, or, if the spec does not allow a replacement, of
+ * the profile that differs.
  */
 export function chooseName(object: AWSFargateProfile, { base, record, ours, all, fits }: ProfileNames): ProfileName {
   const living = ours.filter((each) => !isGoing(each));
@@ -171,6 +172,8 @@ export function chooseName(object: AWSFargateProfile, { base, record, ours, all,
   );
 }
 
-/** Its name is free again as soon as the controller has deleted it. */
+/**
+ * Reports whether a failed profile is this object's: its name is free again as soon as the controller has deleted it.
+ */
 const isOwnFailed = (ours: readonly FargateProfile[], profile: FargateProfile): boolean =>
   isFailed(profile) && ours.includes(profile);

@@ -27,7 +27,7 @@ const aPod = (name: string, over: Partial<DrainPod> = {}): DrainPod => ({
 const leaving = (at: number): Partial<DrainPod> => ({ terminatesAt: at });
 const STAYS = { movable: false };
 
-/** In words: what happens next. */
+/** Describes in words what happens next. */
 function say(found: readonly DrainPod[] | DrainProblem, { drain = DRAIN, now = NOW } = {}): string {
   const step = nextStep(drain, found, now);
   if (step.kind === 'wait') {

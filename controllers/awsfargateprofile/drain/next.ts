@@ -8,18 +8,18 @@ import type { Drain } from '../plan/drain.ts';
 import type { Drained } from '../model/drained.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 
-/** What a drain knows of a pod on the predecessor. */
+/** What a drain knows about a pod on the predecessor. */
 export interface DrainPod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** It moves if it is evicted: its controller creates it again, and the new profile takes it. */
+  /** Whether an eviction moves the pod: its controller recreates it, and the new profile matches it. */
   readonly movable: boolean;
-  /** The end of its grace period, if it is terminating. */
+  /** The end of the pod's grace period; set if the pod is terminating. */
   readonly terminatesAt?: Ms;
 }
 
-/** The API server cannot be asked. Both texts are parts of a sentence. */
+/** Why the workload cluster's API server cannot be called. Both texts are parts of a sentence. */
 export interface DrainProblem {
   readonly problem: string;
   readonly remedy: string;
@@ -30,20 +30,23 @@ export type DrainStep =
   | { readonly kind: 'over'; readonly drained: Drained }
   | {
       readonly kind: 'wait';
-      /** By namespace and name. */
+      /** The pods to evict, sorted by namespace and name. */
       readonly evict: readonly DrainPod[];
-      /** The pods on the predecessor, and those of them that still have to leave; `undefined`: not known. */
+      /** The number of pods on the predecessor, and of those that still have to leave; `undefined` if unknown. */
       readonly counts?: { readonly total: number; readonly left: number };
     };
 
-/** A longer name of a pod or namespace is none of Kubernetes. */
+/** The maximum length of a pod or namespace name in Kubernetes. */
 const MAX_NAME = 253;
 /** A pod that still exists this long after the end of its grace period does not stop by itself. */
 const PATIENCE: Ms = 60_000;
-/** So many pods are named when the drain ends. */
+/** The maximum number of pods named when the drain ends. */
 const NAMED = 3;
 
-/** An API server writes whole seconds, so a pod of the second in which the drain began counts as newer. */
+/**
+ * Converts a pod's metadata. An API server writes whole seconds, so a pod created in the second in which the drain
+ * began counts as newer.
+ */
 export function toDrainPod(metadata: ObjectMeta, { since, successor }: Drain): DrainPod {
   const { name, namespace = '', uid, labels = {}, creationTimestamp = '', deletionTimestamp } = metadata;
   const owner = ownerOf({ metadata });
@@ -60,14 +63,14 @@ export function toDrainPod(metadata: ObjectMeta, { since, successor }: Drain): D
   };
 }
 
-/** What a drain does next. `found` are all pods on the predecessor, or why they cannot be listed. */
+/** Returns what a drain does next. `found` are all pods on the predecessor, or why they cannot be listed. */
 export function nextStep(drain: Drain, found: readonly DrainPod[] | DrainProblem, now: Ms): DrainStep {
   const { obstacle, successor, until } = drain;
   const over = (because: Drained['because'], rest: Partial<Drained>): DrainStep => ({
     kind: 'over',
     drained: { because, successor: successor.name, ...rest },
   });
-  // No label shows the pods, so there is nothing to list.
+  // Without a label that identifies the pods, they cannot be listed.
   if (obstacle === 'noLabel') return over(obstacle, {});
   const isLate = now >= until;
   if ('problem' in found) {
@@ -87,7 +90,7 @@ export function nextStep(drain: Drain, found: readonly DrainPod[] | DrainProblem
   return over(obstacle ?? (left.length > 0 ? 'timeout' : 'moved'), { stopped });
 }
 
-/** What is told while the drain goes on. `asked` are the answers to the evictions of this pass. */
+/** Returns what is reported while the drain continues. `asked` are the answers to this reconcile's evictions. */
 export function drainingReason(
   { predecessor, successor, since, until }: Drain,
   { counts }: Extract<DrainStep, { kind: 'wait' }>,
@@ -114,5 +117,5 @@ export function drainingReason(
 const textOf = ({ namespace, name }: DrainPod): string => `${namespace}/${name}`;
 
 const byName = (a: DrainPod, b: DrainPod): number => (keyOf(a) < keyOf(b) ? -1 : 1);
-/** A namespace sorts before the names in it, and `/` before each character of a name but `-` and `.`. */
+/** Returns the sort key. The separator sorts before each character of a name. */
 const keyOf = ({ namespace, name }: DrainPod): string => `${namespace}\u0000${name}`;

@@ -18,12 +18,15 @@ import type { Drain } from '../plan/drain.ts';
 import type { Target } from '../goal/target.ts';
 import type { DrainProblem } from './next.ts';
 
-/** The pods of a workload cluster, for one pass. */
+/** Access to a workload cluster's pods, for one reconcile. */
 export interface PodAccess extends Evictions {
   close(): Promise<void>;
 }
 
-/** Left: the way in is closed. Undefined: there is no such cluster any more, so it has no pods. */
+/**
+ * Opens access to the pods. Left: why there is no access. `undefined`: the EKS cluster does not exist anymore, so it
+ * has no pods.
+ */
 export type OpenPods = (
   session: Pick<Session, 'clusters' | 'clusterToken'>,
   target: Pick<Target, 'eksCluster'>,
@@ -31,8 +34,8 @@ export type OpenPods = (
 ) => Promise<E.Either<DrainProblem, PodAccess | undefined>>;
 
 /**
- * The way into the workload cluster is EKS's own: endpoint and certificate authority of DescribeCluster, and a token of
- * the credentials with which the object's profile is managed. No object in Kubernetes can change the target.
+ * Connects to the workload cluster with the endpoint and certificate authority from EKS's DescribeCluster, and with a
+ * token for the credentials that manage the object's profile. So no Kubernetes object can change the target.
  */
 export const newOpenPods =
   (connect: ConnectToServer, clock: Clock, count: CountRequest): OpenPods =>
@@ -43,13 +46,16 @@ export const newOpenPods =
     const connections = connect(access.right);
     const transport = observeRequests(connections, {
       userAgent: `cluster-api-provider-aws-fargate/${VERSION}`,
-      // The metric does not name the host, because the number of workload clusters has no bound.
+      // The metric does not contain the host, because the number of workload clusters is unbounded.
       count: (labels) => count({ ...labels, host: 'workload clusters' }),
     });
     return E.right({ ...newEvictions(transport, clock), close: () => connections.close() });
   };
 
-/** Endpoint, certificate authority and token of the API server of an EKS cluster; `undefined`: EKS has no such cluster. */
+/**
+ * Returns the endpoint, certificate authority and token of an EKS cluster's API server; `undefined`: EKS has no such
+ * cluster.
+ */
 export async function findServer(
   { clusters, clusterToken }: Pick<Session, 'clusters' | 'clusterToken'>,
   name: Target['eksCluster'],
@@ -63,7 +69,7 @@ export async function findServer(
   const { endpoint = '', certificateAuthority = '' } = found.right;
   const url = parseHttpUrl(endpoint);
   const authority = Buffer.from(certificateAuthority, 'base64').toString();
-  // Without an authority, Node.js would trust the public ones.
+  // Without a certificate authority, Node.js would trust the public ones.
   if (url?.protocol !== 'https:' || authority === '') {
     const problem = `EKS shows no endpoint with a certificate authority for EKS cluster ${name}`;
     return E.left({ problem, remedy: 'EKS shows both when the cluster is ACTIVE' });
@@ -71,7 +77,10 @@ export async function findServer(
   return E.right({ url, certificateAuthority: authority, token: await clusterToken(name) });
 }
 
-/** In parts of a sentence. The API server of a workload cluster may say anything, so its words are quoted. */
+/**
+ * Describes an error in parts of a sentence. A workload cluster's API server may answer anything, so its words are
+ * quoted.
+ */
 export function describeProblem(error: unknown, cluster: string): DrainProblem {
   const server = `the API server of EKS cluster ${cluster}`;
   if (error instanceof KubeError && error.status === 401)

@@ -63,7 +63,7 @@ const ofEks = {
 };
 const nothingLeft = { ...noCluster, ...noPlane };
 
-/** Objects that have begun, that are deleted, and that have begun nothing, by default with deletionPolicy Delete. */
+/** Objects that exist in AWS, that are deleted, and that do not exist in AWS, by default with deletionPolicy Delete. */
 const RETAIN = { spec: { deletionPolicy: 'Retain' } } as const;
 const begun = { object: anObject({ record: RECORDED_THERE }) };
 const retained = { object: anObject({ ...RETAIN, record: RECORDED_THERE }) };
@@ -73,7 +73,7 @@ const deletedRetained = { object: aDeletedObject({ ...RETAIN, record: RECORDED_T
 const unbegun = { object: aDeletedObject() };
 const unrecorded = { object: aDeletedObject({ metadata: { annotations: {} } }) };
 const resumed = { object: anObject({ record: { ...RECORDED_THERE, deleting: true } }) };
-/** Objects that have lost their record, so that only the status tells where to look. */
+/** Objects that have lost their record, so that only the status says where to look. */
 const noteless = { metadata: { annotations: {} }, status: RECORDED };
 const unreadable = (parts = {}) => ({ ...marked(RECORD_ANNOTATION, '{"v":2}'), ...parts });
 

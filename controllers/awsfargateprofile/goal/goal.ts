@@ -39,7 +39,7 @@ export type Goal =
   | { readonly kind: 'paused'; readonly by: readonly string[] }
   /** Nothing in AWS is read or changed. */
   | { readonly kind: 'hold'; readonly reason: Reason }
-  /** The finalizer goes without a call to AWS: nothing was created there, or deletionPolicy is Retain. */
+  /** The finalizer is removed without a call to AWS: nothing was created there, or deletionPolicy is Retain. */
   | { readonly kind: 'release' }
   /**
    * `controlPlaneFacts` is `undefined` if nothing is wanted: the object is being deleted, or its EKS cluster is being
@@ -54,12 +54,12 @@ export type Goal =
       readonly abandonment?: Abandonment;
     };
 
-/** What becomes of profiles and roles of this controller that the spec does not ask for. */
+/** What happens to this controller's profiles and roles that the spec does not describe. */
 export type UnwantedPolicy = 'delete' | 'retain';
 
 /**
- * A missing Cluster may be moving to another management cluster together with the object, so AWS stays unchanged for a
- * while. `clusterGoneFor` is the time since it was first found missing.
+ * Chooses the goal. A missing Cluster may be moving to another management cluster together with the object, so AWS
+ * stays unchanged for a while. `clusterGoneFor` is the time since the Cluster was first found missing.
  */
 export function goalFor(inputs: ReconcileInputs, clusterGoneFor?: Ms): Goal {
   const goal = goalNow(inputs);
@@ -100,7 +100,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   }
   if (controlPlane.kind === 'unknown') return hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
   const record = recordOf(object);
-  // Nothing was created in AWS, and there may be no control plane any more: the deletion of a Cluster can remove it
+  // Nothing was created in AWS, and the control plane may not exist anymore: the deletion of a Cluster can remove it
   // right after the object got its finalizer.
   if (record.in.kind === 'none') return { kind: 'release' };
   return hold(
@@ -127,15 +127,15 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   const retained = goalForRetainedInLeavingCluster(inputs, target);
   if (retained !== undefined) return retained;
   // An object without AWS resources only waits, because there is nothing to correct. An object without the finalizer
-  // waits too: a user may have applied it again while its cluster is being deleted.
-  // The deletion of an object goes on that had begun before `clusterctl move` or a restore.
+  // waits too: a user may have applied it again while its cluster is being deleted. But a deletion that began before
+  // `clusterctl move` or a restore continues.
   const { in: location, deleting } = recordOf(object);
   const mayPursue = location.kind === 'known' && (hasFinalizer(object) || deleting === true);
   if (facts.creationBlocker !== undefined && !mayPursue) return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, unwanted: 'delete' };
 }
 
-/** A record that cannot be read is no absence: it may name what nothing else names. */
+/** Holds an object whose record cannot be read, because the record may contain what is known from nowhere else. */
 function findUnreadableRecord({ object }: ReconcileInputs): Goal | undefined {
   const read = readRecord(object);
   return read.kind === 'unreadable' ? hold(newReason('RecordUnreadable', { problem: read.problem })) : undefined;
@@ -146,7 +146,7 @@ const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>
 
 const hold = (reason: Reason): Goal => ({ kind: 'hold', reason });
 
-/** In the words of Cluster API's `Paused` condition. */
+/** Returns what pauses the object, in the words of Cluster API's `Paused` condition. */
 function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
   return [
     ...(cluster.kind === 'found' && cluster.object.paused ? ['Cluster spec.paused is set to true'] : []),
@@ -161,8 +161,8 @@ function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
 const MOVE_PATIENCE: Ms = 30_000;
 
 /**
- * `clusterGoneFor`: since the Cluster was first found missing; `undefined` if it exists, the cache cannot tell, or the
- * object has none.
+ * Returns why the object waits after its Cluster has vanished. `clusterGoneFor` is the time since the Cluster was first
+ * found missing; `undefined` if it exists, if the cache does not know, or if the object has none.
  */
 export function reasonForVanishedCluster(
   { object }: ReconcileInputs,
@@ -173,12 +173,14 @@ export function reasonForVanishedCluster(
 }
 
 /**
- * A move pauses the Cluster first and deletes its objects before it. So if the Cluster exists and is not paused, the
- * mark on the object is left over from a failed move.
+ * Chooses the goal of an object that is marked as being moved. A move first pauses the Cluster, and deletes the objects
+ * of the Cluster before the Cluster itself. So if the Cluster exists and is not paused, the mark on the object is left
+ * over from a failed move.
  */
 export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
-  // Without a Cluster to look at: clusterctl deletes an object right after it has marked it.
+  // Without a Cluster, the mark is left over if the object is not being deleted, because clusterctl deletes an object
+  // right after it has marked it.
   const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
   if (!isLeftOver && !isAlone) return { kind: 'ignore' };
   const reason = newReason(
@@ -188,20 +190,26 @@ export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPause
   return { kind: 'hold', reason };
 }
 
-/** Cluster API first drains the workers of a deleted Cluster and then deletes the control plane. */
+/**
+ * Reports whether the EKS cluster is being deleted, or soon will be: Cluster API first drains the workers of a deleted
+ * Cluster and then deletes the control plane.
+ */
 export function isClusterLeaving(inputs: ReconcileInputs): boolean {
   const { controlPlane } = inputs;
   if (controlPlane.kind !== 'found' || isMoving(controlPlane.object)) return false;
   return isDeleting(controlPlane.object) || isClusterDeleted(inputs);
 }
 
-/** If the namespace is being deleted, the Cluster will be deleted too, maybe after the object. */
+/**
+ * Reports whether the Cluster is or will be deleted. If the namespace is being deleted, the Cluster will be deleted
+ * too, maybe after the object.
+ */
 const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: ReconcileInputs): boolean =>
   isNamespaceTerminating || (cluster.kind === 'found' && isDeletingForGood(cluster.object));
 
-// With `deletionPolicy: Retain`, the profile and its role stay in AWS when their object is deleted. But EKS deletes no
-// cluster that has Fargate profiles. So while the EKS cluster is being deleted, the object stays until its profile is
-// gone.
+// With `deletionPolicy: Retain`, the profile and its role stay in AWS when their object is deleted. But EKS does not
+// delete a cluster that has Fargate profiles. So while the EKS cluster is being deleted, the object stays until its
+// profile is gone.
 
 export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
   const { object, controlPlane } = inputs;
@@ -213,8 +221,9 @@ export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefin
 }
 
 /**
- * Nothing is changed in AWS, and the profile is reported to block the deletion of the EKS cluster. An object that
- * records no location is left alone until the control plane itself is being deleted.
+ * Chooses the goal of a retained object whose EKS cluster is being deleted: nothing is changed in AWS, and the profile
+ * is reported to block the deletion of the EKS cluster. An object that records no location is left alone until the
+ * control plane itself is being deleted.
  */
 export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
   const { object, controlPlane } = inputs;
@@ -234,9 +243,9 @@ export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target:
 }
 
 /**
- * An annotation repeats `spec.deletionPolicy: Retain`, because an API server with another CRD drops the field. Where the
- * field is absent, the annotation stays: such a write may have removed the field. Where the annotation is lost too, the
- * effective policy in status tells.
+ * Returns the annotations, one of which repeats `spec.deletionPolicy: Retain`, because an API server with another CRD
+ * drops the field. If the field is absent, the annotation stays, because such a write may have removed the field. If
+ * the annotation is lost too, the effective policy in status decides.
  */
 export function withRetain(object: AWSFargateProfile): ObjectMeta['annotations'] {
   const { annotations } = object.metadata;

@@ -38,7 +38,7 @@ import { NAMESPACES } from '../../shared/live-profiles.ts';
 export type InputLookup<A> =
   { readonly kind: 'found'; readonly object: A } | { readonly kind: 'absent' } | UnreadableInput;
 
-/** `isInvalid`: the object cannot be decoded. `reason` then names it and its wrong fields. */
+/** `isInvalid`: the object cannot be decoded. `reason` then contains its name and its wrong fields. */
 export interface UnreadableInput {
   readonly kind: 'unknown';
   readonly reason: string;
@@ -47,7 +47,9 @@ export interface UnreadableInput {
 
 export interface ReconcileInputs {
   readonly object: AWSFargateProfile;
-  /** `none`: the spec names no Cluster, and no Cluster of the namespace manages the EKS cluster in spec.eksCluster. */
+  /**
+   * `none`: spec.clusterName is not set, and no Cluster in the namespace manages the EKS cluster in spec.eksCluster.
+   */
   readonly cluster: InputLookup<Cluster> | { readonly kind: 'none' };
   /** Only a read from the API server sets this field. */
   readonly isNamespaceTerminating?: boolean;
@@ -61,14 +63,14 @@ export interface ReconcileInputs {
 /** spec.eksCluster, completed with the manager's defaults and checked against the operator's limits. */
 export interface NamedEksCluster {
   readonly name: EksClusterName;
-  /** The region in the spec, or else that of the existing profile, or else the manager's own. */
+  /** The region in the spec, or else the existing profile's region, or else the manager's own. */
   readonly region: string | undefined;
   readonly identity: IdentityRef | undefined;
   readonly excess: readonly LimitExcess[];
   /**
-   * Control planes of the namespace whose EKS cluster has this name and region, with another identity than the object.
-   * Such a control plane manages this EKS cluster only if the credentials of the object belong to the same account. One
-   * whose account is not known is not listed.
+   * Control planes in the namespace whose EKS cluster has this name and region, and whose identity differs from the
+   * object's. Such a control plane manages this EKS cluster only if the object's credentials belong to the same
+   * account. A control plane whose account is unknown is not listed.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }
@@ -101,7 +103,10 @@ export function readInputs(object: AWSFargateProfile, caches: InputCaches): Reco
   };
 }
 
-/** The spec names an EKS cluster instead, or the API server has dropped spec.eksCluster under another CRD. */
+/**
+ * Returns the inputs of an object without spec.clusterName: its spec contains an EKS cluster instead, or the API server
+ * has dropped spec.eksCluster under another CRD.
+ */
 function withoutCluster(
   object: AWSFargateProfile,
   caches: InputCaches,
@@ -117,8 +122,9 @@ function withoutCluster(
 }
 
 /**
- * A control plane that names this EKS cluster and cannot be decoded makes the answer `unknown`: its Cluster may be
- * paused. `absent` without Cluster API Provider AWS.
+ * Returns the control plane that manages the EKS cluster in spec.eksCluster. If a control plane for this EKS cluster
+ * cannot be decoded, the result is `unknown`, because its Cluster may be paused. Without Cluster API Provider AWS, it
+ * is `absent`.
  */
 function joinedControlPlane(object: AWSFargateProfile, caches: InputCaches): InputLookup<AWSManagedControlPlane> {
   const listing = controlPlanesOf(object, caches);
@@ -139,8 +145,9 @@ function controlPlanesOf(
 }
 
 /**
- * Without Cluster API Provider AWS there are no control planes. But while a Cluster of the namespace names one, only an API
- * server that serves them can tell whether that Cluster is paused or deleted together with the object.
+ * Returns the listing while the API server does not serve control planes. Without Cluster API Provider AWS there are
+ * none. But while a Cluster in the namespace refers to one, only an API server that serves control planes shows whether
+ * that Cluster is paused or deleted together with the object.
  */
 function withoutControlPlanes(
   { metadata }: AWSFargateProfile,
@@ -165,8 +172,8 @@ function withoutControlPlanes(
 }
 
 /**
- * Only the account tells whether such a control plane manages the EKS cluster in spec.eksCluster. For an EKS cluster
- * that the operator's limits do not allow, AWS is not asked about accounts, unless the deleted object may have
+ * Returns the control planes whose account decides whether they manage the EKS cluster in spec.eksCluster. For an EKS
+ * cluster that the operator's limits do not allow, AWS is not asked about accounts, unless the deleted object may have
  * resources there.
  */
 function controlPlanesToCompare(object: AWSFargateProfile, caches: InputCaches): readonly AWSManagedControlPlane[] {
@@ -212,7 +219,7 @@ function clusterNaming(
   return entry === undefined ? { kind: 'none' } : toInputLookup({ kind: 'found', ...entry });
 }
 
-/** The Cluster whose pause is a pause of the object too; Left while the caches do not tell. */
+/** Returns the key of the Cluster whose pause also pauses the object. Left: why the caches do not contain it yet. */
 export function clusterKeyOf(object: AWSFargateProfile, caches: InputCaches): E.Either<string, ObjectKey | undefined> {
   const { metadata, spec } = object;
   if (spec.clusterName !== undefined) return E.right({ namespace: metadata.namespace, name: spec.clusterName });
@@ -249,7 +256,7 @@ function readControlPlane(
   return reference === undefined ? { kind: 'absent' } : toInputLookup(controlPlanes.lookup(reference));
 }
 
-/** An object that cannot be decoded must not count as deleted. */
+/** Converts a lookup. An object that cannot be decoded must not count as deleted, so it is `unknown`. */
 export function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
   if (lookup.kind !== 'found') return lookup;
   const { object, decoded } = lookup;
@@ -259,8 +266,8 @@ export function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
 }
 
 /**
- * Asks STS for the accounts of control planes that may manage the EKS cluster in spec.eksCluster. If one is in the
- * account of the object, the object is deleted together with it.
+ * Asks STS for the accounts of control planes that may manage the EKS cluster in spec.eksCluster. If a control plane is
+ * in the object's account, the object is deleted together with it.
  */
 export async function learnAccounts(
   object: AWSFargateProfile,
@@ -281,8 +288,8 @@ export interface InputResources {
 export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => Promise<ReconcileInputs>;
 
 /**
- * The caches may not show yet that Cluster or control plane is paused or being deleted. A kind that the API server does
- * not serve comes from the cache.
+ * Reads Cluster and control plane from the API server, because the caches may not show yet that they are paused or
+ * being deleted. An object of a kind that the API server does not serve comes from the cache.
  */
 export const newLiveInputs =
   (client: KubeClient, resources: InputResources): ReadLiveInputs =>
@@ -304,7 +311,7 @@ async function isTerminating(
   return namespace !== undefined && isDeleting(namespace);
 }
 
-/** The Cluster that the spec names, or that of the control plane that manages spec.eksCluster. */
+/** Reads the Cluster in spec.clusterName, or that of the control plane that manages spec.eksCluster. */
 async function getCluster(
   client: KubeClient,
   resource: Resource,

@@ -11,7 +11,10 @@ const CONTROL_PLANES = { group: CONTROL_PLANE.group, version: 'v1beta2', plural:
 const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, name: 'prod-control-plane' };
 const joined = anObject({ spec: { eksCluster: { name: EksClusterName.of('prod') } } });
 const { clusterName: _none, ...spec } = joined.spec;
-/** The caches show a Cluster that is not paused, and a control plane in eu-west-1. The API server shows others. */
+/**
+ * The caches show a Cluster that is not paused, and a control plane in eu-west-1. The API server shows different
+ * objects.
+ */
 const ofCluster = inputs();
 const ofJoined = inputs({ object: { ...joined, spec } });
 const UNSEEN = { ...ofCluster, controlPlane: ABSENT };

@@ -42,8 +42,8 @@ export function metadataPatch(
 }
 
 /**
- * If the finalizer of another controller keeps the object, the record tells later passes that this controller, and not
- * another client, removed its own.
+ * Returns a patch that removes the finalizer. If another controller's finalizer keeps the object, the record shows
+ * later reconciles that this controller, and not another client, removed its own finalizer.
  */
 export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord | undefined {
   if (!hasFinalizer(object)) return undefined;
@@ -69,8 +69,8 @@ const withFinalizer = (finalizers: readonly string[] = []): readonly string[] =>
   finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER];
 
 /**
- * `clusterctl move` finds the object by the reference to the Cluster. While the Cluster is being deleted the references
- * stay, because the garbage collector may be removing them.
+ * Returns the owner references with one to the Cluster, through which `clusterctl move` finds the object. While the
+ * Cluster is being deleted, the references stay unchanged, because the garbage collector may be removing them.
  */
 function withOwnerReference(
   object: AWSFargateProfile,
@@ -94,8 +94,8 @@ function withOwnerReference(
 type Marks = Pick<ObjectMeta, 'annotations' | 'labels'>;
 
 /**
- * Argo CD never prunes an object with an owner reference, so an object that Argo CD tracks gets none. Helm charts set
- * the label `app.kubernetes.io/instance`, the default of Argo CD before 3.0, too.
+ * Reports whether Argo CD tracks the object. Argo CD never prunes an object with an owner reference, so a tracked
+ * object gets none. Helm charts set the label `app.kubernetes.io/instance` too, which was Argo CD's default before 3.0.
  */
 export function isTrackedByArgoCD({ annotations = {}, labels = {} }: Marks): boolean {
   if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) return true;

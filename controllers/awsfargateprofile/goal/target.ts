@@ -19,9 +19,11 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { type KnownLocation, formatLocation, locationOf, recordOf, readRecord } from '../../shared/record.ts';
 import type { NamedEksCluster, ReconcileInputs, UnreadableInput } from './inputs.ts';
 
-/** The account is left out, because the credentials of the identity determine it. */
+/**
+ * Where the object's resources are in AWS. The account is left out, because the identity's credentials determine it.
+ */
 export interface Target {
-  /** Undefined if spec.eksCluster names the EKS cluster instead. */
+  /** `undefined` if the EKS cluster comes from spec.eksCluster instead. */
   readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
   readonly region: string;
@@ -30,21 +32,21 @@ export interface Target {
 }
 
 /**
- * Where the EKS cluster and the identity come from. The last two occur in deletions only: a control plane that is not
- * ready or a spec.eksCluster that the operator's limits do not allow, and the status of the object. These prove
- * nothing: a client that may write these Kubernetes objects can name any EKS cluster there.
+ * Where the EKS cluster and the identity come from. `unreadyControlPlane` and `record` occur only in deletions: a
+ * control plane that is not ready or a spec.eksCluster that the operator's limits do not allow, and the object's
+ * record. Both prove nothing: a client that may write these Kubernetes objects can set any EKS cluster there.
  */
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
 export interface ControlPlaneFacts {
   /** An object with spec.eksCluster does not get these tags. */
   readonly controlPlaneTags: Tags;
-  /** AWS ids. `undefined` for an object with spec.eksCluster: EKS then chooses the subnets if the spec names none. */
+  /** AWS ids. `undefined` for an object with spec.eksCluster: EKS then chooses the subnets if the spec sets none. */
   readonly privateSubnets: readonly string[] | undefined;
-  /** The control plane that gets the finalizer of this controller. */
+  /** The control plane that gets this controller's finalizer. */
   readonly controlPlane: ObjectKey | undefined;
   readonly creationBlocker: Reason | undefined;
-  /** EKS, and not a control plane, tells whether the EKS cluster is ready: the object has spec.eksCluster. */
+  /** EKS, and not a control plane, shows whether the EKS cluster is ready: the object has spec.eksCluster. */
   readonly isReadinessOfEks?: true;
   /**
    * Accounts in which nothing may be created for an object without AWS resources, because a control plane there may
@@ -74,8 +76,9 @@ export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarge
 }
 
 /**
- * Only a later call to EKS shows whether this EKS cluster exists and is ready. If the operator does not allow it, AWS
- * is asked nothing until the object is deleted, whatever annotations, finalizers and status say.
+ * Returns the target of an object with spec.eksCluster. Only a later call to EKS shows whether this EKS cluster exists
+ * and is ready. If the operator does not allow it, AWS is not called until the object is deleted, whatever annotations,
+ * finalizers and status say.
  */
 function targetInEks(
   { object, cluster, controlPlane }: ReconcileInputs,
@@ -102,8 +105,9 @@ function targetInEks(
 }
 
 /**
- * An object without AWS resources must name the Cluster instead. With resources, creation is blocked only while control
- * plane or Cluster is being deleted.
+ * Returns why nothing may be created for an object whose EKS cluster a control plane manages. An object without AWS
+ * resources must set spec.clusterName instead. With resources, creation is blocked only while control plane or Cluster
+ * is being deleted.
  */
 function joinedBlocker(
   object: AWSFargateProfile,
@@ -201,7 +205,7 @@ function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlan
   };
 }
 
-/** Where the profile was created, by the record. */
+/** Returns where the profile was created, according to the record. */
 function recordedTarget(object: AWSFargateProfile): Target | undefined {
   const record = recordOf(object);
   if (record.in.kind !== 'known') return undefined;
@@ -209,7 +213,10 @@ function recordedTarget(object: AWSFargateProfile): Target | undefined {
   return { clusterName: object.spec.clusterName, eksCluster, region, identity: record.identity };
 }
 
-/** Only the record counts: whoever removes it declares that the profile does not exist any more, or stays as it is. */
+/**
+ * Returns the reason if region or EKS cluster differ from the record. Only the record counts: a user who removes it
+ * declares that the profile does not exist anymore, or stays as it is.
+ */
 export function findTargetChange(object: AWSFargateProfile, found: Target): Reason | undefined {
   const read = readRecord(object);
   const location = read.kind === 'recorded' ? read.record.in : undefined;
@@ -234,8 +241,8 @@ function changedField(
 }
 
 /**
- * The record counts, except that a user may have corrected the identity since: control plane or spec.eksCluster has
- * precedence if it names the same region and EKS cluster.
+ * Returns where the object's resources are deleted. The record counts, except that a user may have corrected the
+ * identity since: the control plane or spec.eksCluster has precedence if it contains the same region and EKS cluster.
  */
 export function deletionTarget(
   inputs: ReconcileInputs,
@@ -255,13 +262,13 @@ function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileI
   if (eksCluster === undefined)
     return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
   const { name, region, identity, excess } = eksCluster;
-  // The limits do not block the deletion of an object with a location. Without one, the limits have prevented all
-  // creations.
+  // The limits do not block the deletion of an object with a location. Without a location, the limits have prevented
+  // all creations.
   const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
   return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
 }
 
-/** What is missing to know region and EKS cluster, and how a user can add it. */
+/** Returns what is missing to know region and EKS cluster, and how a user can add it. */
 export function describeMissingSource({ object, cluster, controlPlane, eksCluster }: ReconcileInputs): {
   readonly missing: string;
   readonly remedy: string;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Mutation } from '../model/change.ts';
 import { withProfileFailure } from '../memory.ts';
 import { DELETE_PROFILE, describeObstacle } from '../testing/mutations.ts';
-import { aSimulatedProfile, awsWith, newServices, passStateFor } from '../testing/pass-state.ts';
+import { aSimulatedProfile, awsWith, newServices, reconcileStateFor } from '../testing/reconcile-state.ts';
 import { failureBackoffExpired } from './checks.ts';
 
 type Because = Extract<Mutation, { kind: 'deleteProfile' }>['because'];
@@ -19,10 +19,10 @@ describe('failureBackoffExpired', () => {
   for (const [situation, status, because, first] of rows)
     it(`returns "${first}" for the deletion of ${situation}`, async () => {
       const services = newServices();
-      const pass = passStateFor(awsWith(aSimulatedProfile({ status })));
-      pass.retry.update((state) => withProfileFailure(state, 1, 0));
+      const reconcile = reconcileStateFor(awsWith(aSimulatedProfile({ status })));
+      reconcile.retry.update((state) => withProfileFailure(state, 1, 0));
       const obstacle = async (): Promise<string> =>
-        describeObstacle(await failureBackoffExpired(services)({ ...DELETE_PROFILE, because }, pass));
+        describeObstacle(await failureBackoffExpired(services)({ ...DELETE_PROFILE, because }, reconcile));
       expect(await obstacle()).to.equal(first);
       await services.clock.advance(9_999);
       expect(await obstacle()).to.equal(first);

@@ -19,13 +19,13 @@ import {
   awsAsWanted,
   awsWith,
   newServices,
-  passStateFor,
-} from '../testing/pass-state.ts';
+  reconcileStateFor,
+} from '../testing/reconcile-state.ts';
 import type { Mutation } from '../model/change.ts';
 import type { ReconcileState } from './guards.ts';
 import { afterSurvey, leaseValid, tagsUnchanged, mutationTimeLeft, noLiveBlocker, schemaIsOurs } from './checks.ts';
 
-const leaving = (): ReconcileState => passStateFor(awsAsWanted(), aDeletedObject());
+const leaving = (): ReconcileState => reconcileStateFor(awsAsWanted(), aDeletedObject());
 
 describe('leaseValid', () => {
   for (const [timeLeft, expected] of [
@@ -69,7 +69,7 @@ describe('schemaIsOurs', () => {
         );
     });
 
-  it('compares no schema before other changes, of which the start of the pass has spoken', async () => {
+  it('compares no schema before other changes, of which the start of the reconcile has spoken', async () => {
     const failing = checkOf(() => Promise.reject(new Error('the schema was compared')));
     for (const mutation of CONSTRUCTIVE.filter((each) => !creations.includes(each)))
       expect(await failing(mutation, leaving()), mutation.kind).to.equal(undefined);
@@ -87,17 +87,17 @@ describe('afterSurvey', () => {
   ];
 
   it('lets no profile or role be created or deleted after a glance, which does not show all that the object has', async () => {
-    const pass = leaving();
+    const reconcile = leaving();
     for (const mutation of removing) {
-      const glanced = { ...pass, observed: { ...pass.observed, depth: 'glance' } } as const;
+      const glanced = { ...reconcile, observed: { ...reconcile.observed, depth: 'glance' } } as const;
       expect(describeObstacle(await afterSurvey()(mutation, glanced)), mutation.kind).to.equal('stop: Outdated');
-      expect(describeObstacle(await afterSurvey()(mutation, pass)), mutation.kind).to.equal('go');
+      expect(describeObstacle(await afterSurvey()(mutation, reconcile)), mutation.kind).to.equal('go');
     }
   });
 
   it('lets the other changes pass after a glance', async () => {
-    const pass = leaving();
-    const glanced = { ...pass, observed: { ...pass.observed, depth: 'glance' } } as const;
+    const reconcile = leaving();
+    const glanced = { ...reconcile, observed: { ...reconcile.observed, depth: 'glance' } } as const;
     for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE].filter((each) => !removing.includes(each)))
       expect(describeObstacle(await afterSurvey()(mutation, glanced)), mutation.kind).to.equal('go');
   });
@@ -111,14 +111,14 @@ describe('tagsUnchanged', () => {
   ] as const)
     it(`lets an adoption by ${mutation.kind} pass, unless the tags have changed since they were read`, async () => {
       const aws = awsWith(aSimulatedProfile({ tags: CAPA_TAGS }), aSimulatedRole({ tags: CAPA_TAGS }));
-      const pass = passStateFor(aws);
-      expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('go');
+      const reconcile = reconcileStateFor(aws);
+      expect(describeObstacle(await tagsUnchanged()(mutation, reconcile))).to.equal('go');
       for (const each of [...aws.profiles.values(), ...aws.roles.values()]) each.tags = { ...CAPA_TAGS, theirs: 'x' };
-      expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('stop: Outdated');
+      expect(describeObstacle(await tagsUnchanged()(mutation, reconcile))).to.equal('stop: Outdated');
       for (const resources of [aws.profiles, aws.roles]) resources.clear();
-      expect(describeObstacle(await tagsUnchanged()(mutation, pass)), 'gone').to.equal('stop: Outdated');
-      pass.session.onCall = () => aFailure({ code: 'AccessDeniedException', statusCode: 403 });
-      expect(describeObstacle(await tagsUnchanged()(mutation, pass))).to.equal('stop: AccessDenied');
+      expect(describeObstacle(await tagsUnchanged()(mutation, reconcile)), 'gone').to.equal('stop: Outdated');
+      reconcile.session.onCall = () => aFailure({ code: 'AccessDeniedException', statusCode: 403 });
+      expect(describeObstacle(await tagsUnchanged()(mutation, reconcile))).to.equal('stop: AccessDenied');
     });
 });
 

@@ -32,7 +32,7 @@ export interface CheckServices extends LiveGuardServices, RoleUserServices {
   readonly mutationTimeLeft: () => Ms;
 }
 
-/** The cheapest checks come first. */
+/** Returns the checks, the cheapest first. */
 export function newChecks(services: CheckServices): readonly Check[] {
   return [
     refusalExpired(services),
@@ -46,7 +46,7 @@ export function newChecks(services: CheckServices): readonly Check[] {
 
 const LONGEST_MUTATION: Ms = 10_000;
 
-/** With 0 or less, the change must not be sent. */
+/** Returns how much time a change may take. If it is 0 or less, the change must not be sent. */
 export const mutationTimeLeft = (leadership: Leadership): Ms =>
   Math.min(LONGEST_MUTATION, leadership.remaining() - LEASE_SAFETY_MARGIN);
 
@@ -55,7 +55,10 @@ export function leaseValid({ mutationTimeLeft: timeLeft }: Pick<CheckServices, '
     timeLeft() > 0 ? undefined : stop(newReason('NotNow', { because: 'the lease may have run out' }));
 }
 
-/** Only a survey shows all that the object has, so no profile or role is created or deleted after a glance. */
+/**
+ * Stops the creation and deletion of profiles and roles after a glance, because only a survey shows everything that the
+ * object has.
+ */
 export function afterSurvey(): Check {
   return async (mutation, { observed }) => {
     const isOfSurvey = isQueuedMutation(mutation) || mutation.kind === 'createRole' || isRoleRemoval(mutation);
@@ -65,13 +68,16 @@ export function afterSurvey(): Check {
   };
 }
 
-/** An object of another namespace may meanwhile have adopted a resource that lacks the tags of this controller. */
+/**
+ * Stops a change if the tags have changed: an object in another namespace may have adopted a resource that lacks this
+ * controller's tags.
+ */
 export function tagsUnchanged(): Check {
-  return async (mutation, pass) => {
-    const known = tagsWithoutOwner(mutation, pass);
+  return async (mutation, reconcile) => {
+    const known = tagsWithoutOwner(mutation, reconcile);
     if (known === undefined) return undefined;
-    const { session, target, desired } = pass;
-    const tags = await readTags(mutation, pass);
+    const { session, target, desired } = reconcile;
+    const tags = await readTags(mutation, reconcile);
     if (E.isLeft(tags))
       return stop(reasonForFailure(tags.left, callContext(target, { session, abandonment: desired.abandonment })));
     return jsonEqual(tags.right, known)
@@ -98,7 +104,7 @@ interface BackoffCheckServices {
   readonly clock: Clock;
 }
 
-/** A refused change is not sent again before its backoff ends or the spec changes. */
+/** Stops a refused change until its backoff ends or the spec changes. */
 export function refusalExpired({ clock }: BackoffCheckServices): Check {
   return async (mutation, { object, retry, target }) => {
     const generation = object.metadata.generation ?? 0;
@@ -119,7 +125,7 @@ export function failureBackoffExpired({ clock }: BackoffCheckServices): Check {
   };
 }
 
-/** An outdated answer could lead to a deletion that cannot be undone. */
+/** Reads from the API server, because an outdated answer could lead to a deletion that cannot be undone. */
 export interface LiveChecks {
   /** Returns why nothing may be deleted in AWS for the object now. */
   findBlocker(object: AWSFargateProfile, signal: AbortSignal): Promise<string | undefined>;
@@ -128,7 +134,7 @@ export interface LiveChecks {
 export interface LiveCheckSources {
   readonly client: KubeClient;
   readonly clusters: () => Resource | undefined;
-  /** The Cluster whose pause is a pause of the object too; Left while this is not known. */
+  /** Returns the key of the Cluster whose pause also pauses the object; Left while it is unknown. */
   readonly clusterKeyOf: (object: AWSFargateProfile) => E.Either<string, ObjectKey | undefined>;
 }
 
@@ -151,7 +157,10 @@ export const newLiveGuards = (services: LiveGuardServices): readonly Check[] => 
   schemaIsOurs(services),
 ];
 
-/** The cache may not show yet that the object is paused, changed, gone or being moved. */
+/**
+ * Stops a destructive change if the API server shows a blocker: the cache may not show yet that the object is paused,
+ * changed, gone or being moved.
+ */
 export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check {
   return async (mutation, { object, signal }) => {
     if (!isDestructive(mutation)) return undefined;
@@ -161,8 +170,8 @@ export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check 
 }
 
 /**
- * Another CRD hides the fields that it lacks, so the spec may ask for something else than the API server shows. The check at
- * the start of the pass may be outdated by now.
+ * Stops creations and destructive changes under another CRD, which hides the fields that it lacks: the spec may differ
+ * from what the API server shows. The check at the start of the reconcile may be outdated by now.
  */
 export function schemaIsOurs({ schema }: Pick<LiveGuardServices, 'schema'>): Check {
   return async (mutation, { signal }) => {

@@ -6,7 +6,7 @@ import { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { HERE, NOW, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
-import { awsAsWanted, newServices, passStateFor } from '../testing/pass-state.ts';
+import { awsAsWanted, newServices, reconcileStateFor } from '../testing/reconcile-state.ts';
 import { living } from '../testing/plan-tables.ts';
 import { drainPredecessor } from './drain-predecessor.ts';
 import type { Obstacle, ReconcileState } from './guards.ts';
@@ -30,14 +30,14 @@ const aPod = (name: string, over: Partial<ObjectMeta> = {}): ObjectMeta => ({
   ...over,
 });
 
-function drainingPass(drainSince?: number): ReconcileState {
+function drainingReconcile(drainSince?: number): ReconcileState {
   const entries = [
     { name: OLD, id: `id-of-${OLD}`, served: true as const, ...(drainSince !== undefined && { drainSince }) },
     { name: NEW, id: `id-of-${NEW}`, served: true as const, activeSince: NOW - 60 * MINUTE },
   ];
   const updateStrategy = { type: 'Replace', replace: { drainTimeout: '10m' } } as const;
   const desired = living({ spec: { profileName: NEW, updateStrategy }, record: { in: HERE, profiles: entries } })(SEEN);
-  return { ...passStateFor(awsAsWanted()), desired, observed: SEEN, record: desired.record };
+  return { ...reconcileStateFor(awsAsWanted()), desired, observed: SEEN, record: desired.record };
 }
 
 describe('the drain of a predecessor', () => {
@@ -79,23 +79,23 @@ describe('the drain of a predecessor', () => {
         },
         close: async () => void (closed += 1),
       }),
-    writeRecord: async (pass, record) => {
+    writeRecord: async (reconcile, record) => {
       expect(evicted, 'evicted before the record was written').to.deep.equal([]);
       recorded.push(record.profiles.find(({ name }) => name === OLD)?.drainSince);
-      if (obstacleOfRecord === undefined) pass.record = record;
+      if (obstacleOfRecord === undefined) reconcile.record = record;
       return obstacleOfRecord;
     },
   });
-  const drain = async (pass: ReconcileState): Promise<string> => {
-    const obstacle = await guard(REMOVAL, pass);
+  const drain = async (reconcile: ReconcileState): Promise<string> => {
+    const obstacle = await guard(REMOVAL, reconcile);
     return obstacle === undefined ? 'delete' : obstacle.kind === 'stop' ? obstacle.reason.name : obstacle.kind;
   };
 
   it('writes the record with the time before the first eviction', async () => {
-    const pass = drainingPass();
-    expect(await drain(pass)).to.equal('Draining');
+    const reconcile = drainingReconcile();
+    expect(await drain(reconcile)).to.equal('Draining');
     expect({ evicted, recorded, closed }).to.deep.equal({ evicted: ['a', 'b'], recorded: [NOW], closed: 1 });
-    expect(pass.record.profiles.find(({ name }) => name === OLD)?.drainSince).to.equal(NOW);
+    expect(reconcile.record.profiles.find(({ name }) => name === OLD)?.drainSince).to.equal(NOW);
   });
 
   for (const [situation, arrange, end] of [
@@ -110,21 +110,21 @@ describe('the drain of a predecessor', () => {
   ] as const)
     it(`evicts nothing if ${situation}`, async () => {
       arrange();
-      expect(await drain(drainingPass())).to.equal(end);
+      expect(await drain(drainingReconcile())).to.equal(end);
       expect({ evicted, closed }).to.deep.equal({ evicted: [], closed: 1 });
     });
 
   it('stops at the first answer that shows that the way in is closed', async () => {
     pods = Array.from({ length: 30 }, (_, index) => aPod(`p-${index}`));
     answer = new KubeError('no', { status: 403, reason: 'Forbidden', said: 'no' });
-    expect(await drain(drainingPass())).to.equal('Draining');
+    expect(await drain(drainingReconcile())).to.equal('Draining');
     expect(evicted).to.have.length(10);
   });
 
   it('leaves the pods of a slow API server that it does not reach to the next reconcile, which is no problem', async () => {
     pods = Array.from({ length: 40 }, (_, index) => aPod(`p-${index}`));
     takes = 4_000;
-    const ended = guard(REMOVAL, drainingPass());
+    const ended = guard(REMOVAL, drainingReconcile());
     await services.clock.advance(60_000);
     const obstacle = await ended;
     expect(evicted).to.have.length(20);
@@ -134,21 +134,21 @@ describe('the drain of a predecessor', () => {
   });
 
   it('ends at its timeout, and tells the deletion what it leaves', async () => {
-    const pass = drainingPass(NOW - 10 * MINUTE);
-    expect(await drain(pass)).to.equal('delete');
-    expect(pass.drained?.because).to.equal('timeout');
-    expect(pass.drained?.stopped).to.deep.include({ count: 2, unmoved: 2 });
+    const reconcile = drainingReconcile(NOW - 10 * MINUTE);
+    expect(await drain(reconcile)).to.equal('delete');
+    expect(reconcile.drained?.because).to.equal('timeout');
+    expect(reconcile.drained?.stopped).to.deep.include({ count: 2, unmoved: 2 });
     expect({ evicted, recorded }).to.deep.equal({ evicted: [], recorded: [] });
   });
 
   it('asks again after ten seconds only', async () => {
-    const pass = drainingPass();
-    await drain(pass);
-    expect(await drain(pass)).to.equal('Draining');
+    const reconcile = drainingReconcile();
+    await drain(reconcile);
+    expect(await drain(reconcile)).to.equal('Draining');
     expect(lists).to.equal(1);
     await services.clock.advance(10_000);
     evicted = [];
-    await drain(pass);
+    await drain(reconcile);
     expect(lists).to.equal(2);
   });
 });

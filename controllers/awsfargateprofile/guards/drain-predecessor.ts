@@ -18,31 +18,35 @@ export interface DrainServices extends LiveGuardServices {
   /** 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
   readonly recordEviction: (answer: Eviction['kind']) => void;
-  readonly writeRecord: (pass: ReconcileState, record: ReconcileState['record']) => Promise<Obstacle | undefined>;
+  readonly writeRecord: (reconcile: ReconcileState, record: ReconcileState['record']) => Promise<Obstacle | undefined>;
 }
 
-/** Passes come sooner too, for example when a Cluster changes. */
+/** The interval between reconciles during a drain. Other reconciles come sooner, for example when a Cluster changes. */
 export const DRAIN_INTERVAL: Ms = 10_000;
-/** A reconcile keeps a worker busy. The pods that it does not reach wait for the next reconcile. */
+/**
+ * A reconcile keeps a worker busy, so each list has a limit. The pods that this reconcile does not reach wait for the
+ * next.
+ */
 const LIST_LIMIT: Ms = 15_000;
-/** No eviction begins later than this after the first one, and each one has its own limit. */
+/** No eviction begins later than this after the first eviction, and each eviction has its own limit. */
 const EVICTIONS_BEGIN_WITHIN: Ms = 5_000;
 const EVICTION_LIMIT: Ms = 10_000;
 const IN_FLIGHT = 10;
 
 /**
- * Before a replaced profile is deleted, moves its pods to the profile that replaces it, as `drainTimeout` asks for. The
- * other guards of the deletion are asked before the first eviction, and the turn in the lane is taken afterwards.
+ * Before a replaced profile is deleted, moves its pods to the profile that replaces it, if `drainTimeout` is set. The
+ * other live guards of the deletion are checked before the first eviction, and the turn in the lane is taken
+ * afterwards.
  */
 export function drainPredecessor(services: DrainServices): Preparation {
-  return async (mutation, pass) => {
-    const drain = drainBefore(mutation, pass.desired, pass.observed);
+  return async (mutation, reconcile) => {
+    const drain = drainBefore(mutation, reconcile.desired, reconcile.observed);
     if (drain === undefined) return undefined;
-    const known = findRecent(pass, drain, services.clock.monotonic());
-    const told = known?.told ?? (await ask(services, drain, mutation, pass));
+    const known = findRecent(reconcile, drain, services.clock.monotonic());
+    const told = known?.told ?? (await ask(services, drain, mutation, reconcile));
     if ('kind' in told) return told;
     if ('name' in told) return stop(told);
-    pass.drained = told;
+    reconcile.drained = told;
     return undefined;
   };
 }
@@ -58,32 +62,32 @@ async function ask(
   services: DrainServices,
   drain: Drain,
   mutation: Mutation,
-  pass: ReconcileState,
+  reconcile: ReconcileState,
 ): Promise<Asked['told'] | Obstacle> {
   const { clock } = services;
-  const { target, desired } = pass;
+  const { target, desired } = reconcile;
   const { now } = desired;
-  const open = () => services.openPods(pass.session, target, drain);
-  const opened = await attempt(pass, () => withDeadline(clock, LIST_LIMIT, pass.signal, 'the way in', open));
+  const open = () => services.openPods(reconcile.session, target, drain);
+  const opened = await attempt(reconcile, () => withDeadline(clock, LIST_LIMIT, reconcile.signal, 'the way in', open));
   const access = E.isRight(opened) ? opened.right : undefined;
   const problem = E.isLeft(opened) ? opened.left : undefined;
   try {
-    const found = problem ?? (access === undefined ? [] : await list(clock, access, drain, pass));
+    const found = problem ?? (access === undefined ? [] : await list(clock, access, drain, reconcile));
     const step = nextStep(drain, found, now);
-    if (step.kind === 'over') return remember(pass, clock, drain, step.drained);
+    if (step.kind === 'over') return remember(reconcile, clock, drain, step.drained);
     for (const guard of newLiveGuards(services)) {
-      const obstacle = await guard(mutation, pass);
+      const obstacle = await guard(mutation, reconcile);
       if (obstacle !== undefined) return obstacle;
     }
-    const recorded = withDrainSince(pass.record, drain.predecessor, drain.since);
-    const begins = recorded !== pass.record;
-    const obstacle = await services.writeRecord(pass, recorded);
+    const recorded = withDrainSince(reconcile.record, drain.predecessor, drain.since);
+    const begins = recorded !== reconcile.record;
+    const obstacle = await services.writeRecord(reconcile, recorded);
     if (obstacle !== undefined) return obstacle;
-    const evicted = access === undefined ? NONE : await evict(services, access, step.evict, pass);
+    const evicted = access === undefined ? NONE : await evict(services, access, step.evict, reconcile);
     const why = 'problem' in found ? found : evicted.problem;
     const reason = drainingReason(drain, step, evicted.answers, { now, problem: why, begins });
     const { begins: _once, ...facts } = reason.facts;
-    remember(pass, clock, drain, { ...reason, facts });
+    remember(reconcile, clock, drain, { ...reason, facts });
     return reason;
   } finally {
     await access?.close();
@@ -97,15 +101,22 @@ function remember<A extends Asked['told']>({ retry, object }: ReconcileState, cl
   return told;
 }
 
-function list(clock: Clock, access: PodAccess, drain: Drain, pass: ReconcileState): Promise<DrainPod[] | DrainProblem> {
+function list(
+  clock: Clock,
+  access: PodAccess,
+  drain: Drain,
+  reconcile: ReconcileState,
+): Promise<DrainPod[] | DrainProblem> {
   const selector = `${PROFILE_LABEL}=${drain.predecessor}`;
   const read = (signal: AbortSignal) =>
-    attempt(pass, async () => {
+    attempt(reconcile, async () => {
       const pods: DrainPod[] = [];
       for await (const page of access.list(selector, signal)) pods.push(...page.map((each) => toDrainPod(each, drain)));
       return E.right(pods);
     });
-  return attempt(pass, () => withDeadline(clock, LIST_LIMIT, pass.signal, 'the list of pods', read)).then(E.toUnion);
+  return attempt(reconcile, () => withDeadline(clock, LIST_LIMIT, reconcile.signal, 'the list of pods', read)).then(
+    E.toUnion,
+  );
 }
 
 interface Evicted {
@@ -115,12 +126,12 @@ interface Evicted {
 
 const NONE: Evicted = { answers: [] };
 
-/** In the order of `pods`, until one request shows that the way in is closed. */
+/** Evicts `pods` in their order, until a request shows that there is no access. */
 async function evict(
   { clock, mutationTimeLeft, recordEviction }: DrainServices,
   access: PodAccess,
   pods: readonly DrainPod[],
-  pass: ReconcileState,
+  reconcile: ReconcileState,
 ): Promise<Evicted> {
   const answers = new Map<number, readonly [DrainPod, Eviction]>();
   const lastBegin = clock.monotonic() + EVICTIONS_BEGIN_WITHIN;
@@ -131,8 +142,8 @@ async function evict(
       const limit = Math.min(mutationTimeLeft(), EVICTION_LIMIT);
       if (limit <= 0 || clock.monotonic() >= lastBegin || problem !== undefined) return;
       const send = (signal: AbortSignal) => access.evict(pod, signal);
-      const answer = await attempt(pass, async () =>
-        E.right(await withDeadline(clock, limit, pass.signal, 'the eviction of a pod', send)),
+      const answer = await attempt(reconcile, async () =>
+        E.right(await withDeadline(clock, limit, reconcile.signal, 'the eviction of a pod', send)),
       );
       if (E.isLeft(answer)) problem ??= answer.left;
       else {
@@ -146,7 +157,7 @@ async function evict(
   return { answers: inOrder, ...(problem && { problem }) };
 }
 
-/** A stopping manager and its bugs are no problem of the workload cluster. */
+/** Returns errors of the workload cluster as a problem. Throws those of a stopping manager, and bugs. */
 async function attempt<A>(
   { signal, target }: ReconcileState,
   work: () => Promise<E.Either<DrainProblem, A>>,

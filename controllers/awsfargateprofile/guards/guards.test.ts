@@ -5,7 +5,7 @@ import type { Mutation } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { mutationKey, withRefusal } from '../memory.ts';
 import { CONTROL_PLANE_FACTS, RECORDED_THERE, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
-import { READY } from '../testing/completed-pass.ts';
+import { READY } from '../testing/completed-reconcile.ts';
 import {
   CONSTRUCTIVE,
   CREATE_PROFILE,
@@ -23,21 +23,21 @@ import {
   NO_ROLE_USERS,
   aSimulatedProfile,
   aSimulatedRole,
-  passStateFor,
+  reconcileStateFor,
   awsAsWanted,
   awsWith,
   newGuards,
   newServices,
   writerThat,
   roleUsers,
-} from '../testing/pass-state.ts';
+} from '../testing/reconcile-state.ts';
 import { type ReconcileState, findObstacle } from './guards.ts';
 import { holdControlPlane } from './preparations.ts';
 
 const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
-const leaving = () => passStateFor(awsWith(aSimulatedRole()), aDeletedObject());
-const obstacleTo = async (mutation: Mutation, pass: ReconcileState, services: TestServices): Promise<string> =>
-  describeObstacle(await findObstacle(newGuards(services), mutation, pass));
+const leaving = () => reconcileStateFor(awsWith(aSimulatedRole()), aDeletedObject());
+const obstacleTo = async (mutation: Mutation, reconcile: ReconcileState, services: TestServices): Promise<string> =>
+  describeObstacle(await findObstacle(newGuards(services), mutation, reconcile));
 
 describe('findObstacle', () => {
   it('runs the checks, then the preparations, and stops at the first obstacle', async () => {
@@ -65,7 +65,7 @@ describe('newChecks and newPreparations', () => {
   it('let every mutation pass when no rule holds it back', async () => {
     for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE])
       expect(
-        await obstacleTo(mutation, passStateFor(awsWith(aSimulatedRole())), newServices()),
+        await obstacleTo(mutation, reconcileStateFor(awsWith(aSimulatedRole())), newServices()),
         mutation.kind,
       ).to.equal('go');
   });
@@ -93,51 +93,51 @@ describe('newChecks and newPreparations', () => {
 
     it('by reportNotReady alone', async () => {
       const profileWriter = writerThat(async (object, status) => (status === undefined ? object : undefined));
-      const pass = passStateFor(awsAsWanted(), aDeletedObject({ record: RECORDED_THERE, status: READY }));
-      expect(await obstacleTo(DELETE_PROFILE, pass, newServices({ profileWriter }))).to.equal('stop: Conflict');
+      const reconcile = reconcileStateFor(awsAsWanted(), aDeletedObject({ record: RECORDED_THERE, status: READY }));
+      expect(await obstacleTo(DELETE_PROFILE, reconcile, newServices({ profileWriter }))).to.equal('stop: Conflict');
     });
 
     it('by afterSurvey alone', async () => {
-      const pass = leaving();
-      const glanced = { ...pass, observed: { ...pass.observed, depth: 'glance' } } as const;
+      const reconcile = leaving();
+      const glanced = { ...reconcile, observed: { ...reconcile.observed, depth: 'glance' } } as const;
       expect(await obstacleTo(DELETE_PROFILE, glanced, newServices())).to.equal('stop: Outdated');
     });
 
     it('by tagsUnchanged alone', async () => {
       const aws = awsWith(aSimulatedRole({ tags: {} }));
-      const pass = passStateFor(aws);
+      const reconcile = reconcileStateFor(aws);
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
       const adoption = { kind: 'tagRole', name: ROLE, tags: {} } as const;
-      expect(await obstacleTo(adoption, pass, newServices())).to.equal('stop: Outdated');
+      expect(await obstacleTo(adoption, reconcile, newServices())).to.equal('stop: Outdated');
     });
 
     it('by roleUnused alone, of an access entry', async () => {
-      const pass = passStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} })));
+      const reconcile = reconcileStateFor(awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} })));
       const deletion = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' } as const;
-      expect(await obstacleTo(deletion, pass, newServices())).to.equal('keep for Fargate profile "theirs"');
+      expect(await obstacleTo(deletion, reconcile, newServices())).to.equal('keep for Fargate profile "theirs"');
     });
 
     it('by refusalExpired alone, until the backoff of the refusal is over', async () => {
-      const [pass, services] = [leaving(), newServices()];
+      const [reconcile, services] = [leaving(), newServices()];
       const refused = { mutation: mutationKey(DELETE_ROLE, undefined), reason: newReason('Refused', { detail: 'no' }) };
-      pass.retry.update((state) => withRefusal(state, { ...refused, generation: 2, notBefore: 60_000 }, 0));
-      expect(await obstacleTo(DELETE_ROLE, pass, services)).to.equal('stop: Refused');
+      reconcile.retry.update((state) => withRefusal(state, { ...refused, generation: 2, notBefore: 60_000 }, 0));
+      expect(await obstacleTo(DELETE_ROLE, reconcile, services)).to.equal('stop: Refused');
       await services.clock.advance(60_000);
-      expect(await obstacleTo(DELETE_ROLE, pass, services)).to.equal('go');
+      expect(await obstacleTo(DELETE_ROLE, reconcile, services)).to.equal('go');
     });
 
     for (const [what, mutation, slowStep] of [
       ['reads from EKS who uses the role', DELETE_ROLE, 'ListFargateProfiles'],
       ['asks EKS about the change of a stranger', DELETE_PROFILE, 'DescribeFargateProfile'],
     ] as const)
-      it(`by a pause or a foreign CRD that begins while the pass ${what}`, async () => {
+      it(`by a pause or a foreign CRD that begins while the reconcile ${what}`, async () => {
         for (const [change, expected] of [
           ['pause', 'stop: NotNow'],
           ['foreign CRD', 'stop: ForeignSchema'],
         ] as const) {
-          const pass = leaving();
+          const reconcile = leaving();
           const hasBegun = (which: typeof change): boolean =>
-            which === change && pass.session.calls.some((call) => call.startsWith(slowStep));
+            which === change && reconcile.session.calls.some((call) => call.startsWith(slowStep));
           const services = newServices({
             live: {
               findBlocker: async () => (hasBegun('pause') ? 'the object is paused' : undefined),
@@ -145,7 +145,7 @@ describe('newChecks and newPreparations', () => {
             schema: { check: async () => (hasBegun('foreign CRD') ? FOREIGN : { kind: 'ours' }) },
           });
           services.lanes.saw(LANE, 'theirs', 'being created');
-          expect(await obstacleTo(mutation, pass, services)).to.equal(expected);
+          expect(await obstacleTo(mutation, reconcile, services)).to.equal(expected);
         }
       });
   });
@@ -153,7 +153,7 @@ describe('newChecks and newPreparations', () => {
   it('hold a creation back by roleShareable alone', async () => {
     const sharersOf = async () => ({ possibleDeleter: 'team-a/api', sharers: [] });
     const services = newServices({ roleUsers: { ...NO_ROLE_USERS, sharersOf } });
-    const obstacle = await obstacleTo(CREATE_ROLE, passStateFor(awsWith()), services);
+    const obstacle = await obstacleTo(CREATE_ROLE, reconcileStateFor(awsWith()), services);
     expect(obstacle).to.equal('stop: WaitingForRoleDeletion');
   });
 
@@ -171,21 +171,23 @@ describe('newChecks and newPreparations', () => {
       };
       const services = newServices({ controlPlaneFinalizer: { confirm } });
       const aws = expected === undefined ? awsAsWanted() : awsWith();
-      expect(await obstacleTo(mutation, passStateFor(aws, object), services)).to.equal(expected ?? 'go');
+      expect(await obstacleTo(mutation, reconcileStateFor(aws, object), services)).to.equal(expected ?? 'go');
       expect(confirmed).to.deep.equal(expected === undefined ? [] : ['prod-control-plane']);
     });
 
   it('hold and confirm no control plane of an EKS cluster that Cluster API does not manage', async () => {
     const controlPlaneFinalizer = { add: () => expect.fail('added'), confirm: () => expect.fail('confirmed') };
-    const pass = { ...passStateFor(awsWith()), controlPlane: undefined };
-    expect(await obstacleTo(CREATE_ROLE, pass, newServices({ controlPlaneFinalizer }))).to.equal('go');
+    const reconcile = { ...reconcileStateFor(awsWith()), controlPlane: undefined };
+    expect(await obstacleTo(CREATE_ROLE, reconcile, newServices({ controlPlaneFinalizer }))).to.equal('go');
     const facts = { ...CONTROL_PLANE_FACTS, controlPlane: undefined };
-    expect(await holdControlPlane(controlPlaneFinalizer, facts, pass.signal)).to.equal(facts);
+    expect(await holdControlPlane(controlPlaneFinalizer, facts, reconcile.signal)).to.equal(facts);
   });
 
   it('write nothing for an object that waits for its turn', async () => {
     const services = newServices({ profileWriter: writerThat(async () => expect.fail('the object is written')) });
     services.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
-    expect(await obstacleTo(CREATE_PROFILE, passStateFor(awsAsWanted()), services)).to.equal('stop: WaitingForSibling');
+    expect(await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsWanted()), services)).to.equal(
+      'stop: WaitingForSibling',
+    );
   });
 });

@@ -13,11 +13,14 @@ import { apiRejectionFrom } from '../../shared/api-rejections.ts';
 import type { Mutation, Plan } from '../model/change.ts';
 
 export interface ReconcileState {
-  /** As this pass last read or wrote it. */
+  /** The object as this reconcile last read or wrote it. */
   object: AWSFargateProfile;
-  /** As this pass last wrote it, or will write it at its end. */
+  /** The record as this reconcile last wrote it, or will write it at its end. */
   record: ProfileRecord;
-  /** Whether the API server has confirmed in this pass, before a change, that no other client has written the object. */
+  /**
+   * Whether the API server has confirmed in this reconcile, before a change, that no other client has written the
+   * object.
+   */
   isConfirmed?: boolean;
   readonly observed: Observed;
   readonly desired: Desired;
@@ -29,37 +32,37 @@ export interface ReconcileState {
   readonly session: Session;
   readonly retry: RetryHandle;
   readonly lane: string;
-  /** How the drain of the profile has ended that this pass deletes. */
+  /** How the drain of the profile that this reconcile deletes has ended. */
   drained?: Drained;
   readonly signal: AbortSignal;
 }
 
 export type Obstacle =
   | { readonly kind: 'stop'; readonly reason: Reason }
-  /** The role or its access entry stays, because `by` uses it. The other changes follow. */
+  /** The role or its access entry stays, because `by` uses it. The execution continues with the other changes. */
   | { readonly kind: 'keep'; readonly by: string };
 
 export const stop = (reason: Reason): Obstacle => ({ kind: 'stop', reason });
 
 /** Reads AWS or Kubernetes, and writes nothing. */
-export type Check = (mutation: Mutation, pass: ReconcileState) => Promise<Obstacle | undefined>;
+export type Check = (mutation: Mutation, reconcile: ReconcileState) => Promise<Obstacle | undefined>;
 
 /** Writes to the API server, or takes a turn in the lane. */
-export type Preparation = (mutation: Mutation, pass: ReconcileState) => Promise<Obstacle | undefined>;
+export type Preparation = (mutation: Mutation, reconcile: ReconcileState) => Promise<Obstacle | undefined>;
 
 export interface Guards {
   readonly checks: readonly Check[];
   readonly preparations: readonly Preparation[];
 }
 
-/** A request that the API server rejects is an obstacle too. Other errors are thrown. */
+/** Returns what prevents the change. A request that the API server rejects is an obstacle too. Throws other errors. */
 export async function findObstacle(
   { checks, preparations }: Guards,
   mutation: Mutation,
-  pass: ReconcileState,
+  reconcile: ReconcileState,
 ): Promise<Obstacle | undefined> {
   try {
-    return await firstObstacle([...checks, ...preparations], mutation, pass);
+    return await firstObstacle([...checks, ...preparations], mutation, reconcile);
   } catch (error) {
     const rejection = apiRejectionFrom(error);
     if (rejection === undefined) throw error;
@@ -70,10 +73,10 @@ export async function findObstacle(
 async function firstObstacle(
   guards: readonly (Check | Preparation)[],
   mutation: Mutation,
-  pass: ReconcileState,
+  reconcile: ReconcileState,
 ): Promise<Obstacle | undefined> {
   for (const guard of guards) {
-    const obstacle = await guard(mutation, pass);
+    const obstacle = await guard(mutation, reconcile);
     if (obstacle !== undefined) return obstacle;
   }
   return undefined;

@@ -6,8 +6,8 @@ import { type ProfileRecord, readRecord } from '../../shared/record.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { HERE, RECORDED_THERE, NOW, PROFILE, aDeletedObject, anObject } from '../testing/builders.ts';
 import { CONSTRUCTIVE, CREATE_PROFILE, DELETE_PROFILE, DESTRUCTIVE, describeObstacle } from '../testing/mutations.ts';
-import { READY } from '../testing/completed-pass.ts';
-import { awsAsWanted, awsWith, newServices, passStateFor, writerThat } from '../testing/pass-state.ts';
+import { READY } from '../testing/completed-reconcile.ts';
+import { awsAsWanted, awsWith, newServices, reconcileStateFor, writerThat } from '../testing/reconcile-state.ts';
 import { type PreparationServices, recordChange, reportNotReady } from './preparations.ts';
 
 type Writer = PreparationServices['profileWriter'];
@@ -42,47 +42,47 @@ describe('recordChange', () => {
 
   it('writes before every change where to look in AWS, and goes on with the written object', async () => {
     for (const mutation of allMutations) {
-      const pass = passStateFor(awsWith());
-      expect(await recordChange(storingWriter())(mutation, pass), mutation.kind).to.equal(undefined);
-      expect(pass.object.metadata.resourceVersion).to.equal('101');
-      expect(recordedIn(pass.object), mutation.kind).to.deep.include({ in: HERE });
-      expect(recordedIn(pass.object), mutation.kind).to.deep.equal(pass.record);
-      expect(pass.retry.state.recorded, 'this process remembers it').to.equal(pass.record);
+      const reconcile = reconcileStateFor(awsWith());
+      expect(await recordChange(storingWriter())(mutation, reconcile), mutation.kind).to.equal(undefined);
+      expect(reconcile.object.metadata.resourceVersion).to.equal('101');
+      expect(recordedIn(reconcile.object), mutation.kind).to.deep.include({ in: HERE });
+      expect(recordedIn(reconcile.object), mutation.kind).to.deep.equal(reconcile.record);
+      expect(reconcile.retry.state.recorded, 'this process remembers it').to.equal(reconcile.record);
     }
   });
 
   it('writes the name of a profile, and when AWS was asked for it, before the request', async () => {
-    const pass = passStateFor(awsWith());
-    await recordChange(storingWriter())(CREATE_PROFILE, pass);
-    expect(recordedIn(pass.object)?.profiles).to.deep.equal([{ name: PROFILE, requestedAt: NOW }]);
+    const reconcile = reconcileStateFor(awsWith());
+    await recordChange(storingWriter())(CREATE_PROFILE, reconcile);
+    expect(recordedIn(reconcile.object)?.profiles).to.deep.equal([{ name: PROFILE, requestedAt: NOW }]);
   });
 
-  it('asks the API server once in a pass, also with an equal record, because the cache may be old', async () => {
+  it('asks the API server once in a reconcile, also with an equal record, because the cache may be old', async () => {
     const { profileWriter, patches } = storingWriter();
-    const pass = passStateFor(awsAsWanted(), anObject({ record: RECORDED_THERE }));
-    for (const mutation of [DELETE_PROFILE, DELETE_PROFILE]) await recordChange({ profileWriter })(mutation, pass);
+    const reconcile = reconcileStateFor(awsAsWanted(), anObject({ record: RECORDED_THERE }));
+    for (const mutation of [DELETE_PROFILE, DELETE_PROFILE]) await recordChange({ profileWriter })(mutation, reconcile);
     expect(patches).to.deep.equal([{}]);
   });
 
   it('stops, and remembers no request, when another client has written the object first', async () => {
-    const pass = passStateFor(awsWith());
-    const before = pass.record;
+    const reconcile = reconcileStateFor(awsWith());
+    const before = reconcile.record;
     const profileWriter = writerThat(async () => undefined);
-    const obstacle = await recordChange({ profileWriter })(CREATE_PROFILE, pass);
+    const obstacle = await recordChange({ profileWriter })(CREATE_PROFILE, reconcile);
     expect(obstacle).to.deep.equal({ kind: 'stop', reason: newReason('Conflict', {}) });
-    expect(pass.record).to.equal(before);
-    expect(pass.isConfirmed).not.to.equal(true);
-    expect(pass.retry.state).to.deep.equal({});
+    expect(reconcile.record).to.equal(before);
+    expect(reconcile.isConfirmed).not.to.equal(true);
+    expect(reconcile.retry.state).to.deep.equal({});
   });
 
-  it('stops before the record gets too long for a later pass to read', async () => {
+  it('stops before the record gets too long for a later reconcile to read', async () => {
     const profiles = Array.from({ length: 500 }, (_, index) => ({
       name: ProfileName.of(`${PROFILE}-${index}`.padEnd(90, 'x')),
     }));
-    const pass = passStateFor(awsWith());
-    pass.record = { ...pass.record, profiles };
+    const reconcile = reconcileStateFor(awsWith());
+    reconcile.record = { ...reconcile.record, profiles };
     const { profileWriter, patches } = storingWriter();
-    expect(await recordChange({ profileWriter })(CREATE_PROFILE, pass)).to.deep.equal({
+    expect(await recordChange({ profileWriter })(CREATE_PROFILE, reconcile)).to.deep.equal({
       kind: 'stop',
       reason: newReason('RecordUnreadable', { problem: 'would be longer than 32768 characters' }),
     });
@@ -93,7 +93,7 @@ describe('recordChange', () => {
     const bare = anObject({ metadata: { finalizers: [FINALIZER.replace('aws', 'xyz')] } });
     const { profileWriter, patches } = storingWriter();
     for (const mutation of allMutations) {
-      const obstacle = await recordChange({ profileWriter })(mutation, passStateFor(awsAsWanted(), bare));
+      const obstacle = await recordChange({ profileWriter })(mutation, reconcileStateFor(awsAsWanted(), bare));
       expect(describeObstacle(obstacle)).to.equal('stop: Outdated');
     }
     expect(patches).to.deep.equal([]);
@@ -105,19 +105,19 @@ describe('reportNotReady', () => {
   const deleted = aDeletedObject({ record: RECORDED_THERE, status: READY });
 
   it('writes that the object is not Ready before its profile is deleted, and goes on with the written object', async () => {
-    const pass = passStateFor(awsAsWanted(), deleted);
+    const reconcile = reconcileStateFor(awsAsWanted(), deleted);
     const profileWriter = writerThat(async (object, status) =>
       status === undefined ? undefined : { ...object, status },
     );
-    expect(await reportNotReady({ profileWriter, clock })(DELETE_PROFILE, pass)).to.equal(undefined);
-    expect(pass.object.status).to.include({ ready: false });
+    expect(await reportNotReady({ profileWriter, clock })(DELETE_PROFILE, reconcile)).to.equal(undefined);
+    expect(reconcile.object.status).to.include({ ready: false });
   });
 
   it('stops when another client has written the object first', async () => {
     const profileWriter = writerThat(async () => undefined);
     const obstacle = await reportNotReady({ profileWriter, clock })(
       DELETE_PROFILE,
-      passStateFor(awsAsWanted(), deleted),
+      reconcileStateFor(awsAsWanted(), deleted),
     );
     expect(describeObstacle(obstacle)).to.equal('stop: Conflict');
   });
@@ -125,8 +125,8 @@ describe('reportNotReady', () => {
   it('writes nothing before other changes', async () => {
     const profileWriter = writerThat(async () => expect.fail('the object is written'));
     for (const mutation of CONSTRUCTIVE.filter(({ kind }) => kind === 'tagRole' || kind === 'setTrust')) {
-      const pass = passStateFor(awsAsWanted(), anObject({ record: RECORDED_THERE, status: READY }));
-      expect(await reportNotReady({ profileWriter, clock })(mutation, pass), mutation.kind).to.equal(undefined);
+      const reconcile = reconcileStateFor(awsAsWanted(), anObject({ record: RECORDED_THERE, status: READY }));
+      expect(await reportNotReady({ profileWriter, clock })(mutation, reconcile), mutation.kind).to.equal(undefined);
     }
   });
 });

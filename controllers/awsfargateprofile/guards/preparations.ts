@@ -32,14 +32,17 @@ export interface PreparationServices
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
 }
 
-/** The record is written last, so nothing is written for an object that waits in the lane. */
+/**
+ * Returns the preparations in their order. The record of the change comes last, so it is not written for an object that
+ * waits in the lane.
+ */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
-    // The other objects of the EKS cluster do not wait for pods.
-    drainPredecessor({ ...services, writeRecord: (pass, record) => writeRecord(services, pass, record) }),
+    // This comes before `takeTurn`, so that the other objects of the EKS cluster do not wait for pods.
+    drainPredecessor({ ...services, writeRecord: (reconcile, record) => writeRecord(services, reconcile, record) }),
     takeTurn(services),
-    // These ask the API server, so they come after `takeTurn`: an object that waits sends no such requests, and the
-    // answers are still new when the change is sent.
+    // These preparations ask the API server, so they come after `takeTurn`: a waiting object sends no such requests,
+    // and the answers are still new when the change is sent.
     confirmFinalizer(services),
     roleShareable(services),
     ...newLiveGuards(services),
@@ -49,75 +52,78 @@ export function newPreparations(services: PreparationServices): readonly Prepara
 }
 
 /**
- * Sets `Ready` to False before a change that ends or interrupts the work of the profile. Otherwise `Ready` would be wrong
+ * Sets `Ready` to False before a change that ends or interrupts the profile's work. Otherwise `Ready` would be wrong
  * until AWS answers, and after a crash until the next resync.
  */
 export function reportNotReady({
   profileWriter,
   clock,
 }: Pick<PreparationServices, 'profileWriter' | 'clock'>): Preparation {
-  return async (mutation, pass) => {
-    const { object, desired, observed, plan, signal } = pass;
+  return async (mutation, reconcile) => {
+    const { object, desired, observed, plan, signal } = reconcile;
     const reason = interruptionBy(mutation, desired, observed);
     if (reason === undefined) return undefined;
     const status = statusBefore(object, reason, { desired, observed, after: observed, plan }, clock.now());
     if (status === undefined) return undefined;
     const written = await profileWriter.patchStatus(object, status, signal);
-    // The conditions have told it, so no event follows.
+    // The conditions already report this, so no event follows.
     if (written !== undefined)
-      pass.retry.update((state) => ({ ...state, told: { problem: messageOf(reason), advice: [] } }));
-    return continueWith(pass, written);
+      reconcile.retry.update((state) => ({ ...state, told: { problem: messageOf(reason), advice: [] } }));
+    return continueWith(reconcile, written);
   };
 }
 
 /**
- * After a crash right after the change, the next process finds the AWS resource by the record. Before its first change, a
- * pass sends the record also when it is equal: a manager whose cache is old gets a conflict, and changes nothing.
+ * Writes the record before a change: if the manager crashes right after the change, the next process finds the AWS
+ * resource through the record. Before its first change, a reconcile sends the record even if it is equal: a manager
+ * whose cache is old gets a conflict, and changes nothing.
  */
 export function recordChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
-  return async (mutation, pass) => {
-    const { object, desired, target } = pass;
+  return async (mutation, reconcile) => {
+    const { object, desired, target } = reconcile;
     if (!hasFinalizer(object)) return stop(newReason('Outdated', { because: 'the finalizer is gone' }));
-    return writeRecord({ profileWriter }, pass, recordAhead(pass.record, desired, target.identity, mutation));
+    return writeRecord({ profileWriter }, reconcile, recordAhead(reconcile.record, desired, target.identity, mutation));
   };
 }
 
 async function writeRecord(
   { profileWriter }: Pick<PreparationServices, 'profileWriter'>,
-  pass: ReconcileState,
+  reconcile: ReconcileState,
   record: ProfileRecord,
 ): Promise<Obstacle | undefined> {
-  const { object, signal } = pass;
+  const { object, signal } = reconcile;
   if (isTooLong(record, object))
     return stop(newReason('RecordUnreadable', { problem: `would be longer than ${MAX_RECORD} characters` }));
-  const patch = recordPatch(object, record) ?? (pass.isConfirmed === true ? undefined : {});
+  const patch = recordPatch(object, record) ?? (reconcile.isConfirmed === true ? undefined : {});
   const written = await profileWriter.patchMetadata(object, patch, signal);
   if (written !== undefined) {
-    pass.isConfirmed = true;
-    pass.record = record;
-    pass.retry.update((state) => withRecorded(state, record));
+    reconcile.isConfirmed = true;
+    reconcile.record = record;
+    reconcile.retry.update((state) => withRecorded(state, record));
   }
-  return continueWith(pass, written);
+  return continueWith(reconcile, written);
 }
 
-function continueWith(pass: ReconcileState, written: AWSFargateProfile | undefined): Obstacle | undefined {
+function continueWith(reconcile: ReconcileState, written: AWSFargateProfile | undefined): Obstacle | undefined {
   if (written === undefined) return stop(newReason('Conflict', {}));
-  pass.object = written;
+  reconcile.object = written;
   return undefined;
 }
 
-/** If the profile of a stranger is in the way, EKS is asked first whether that change has ended. */
+/**
+ * Takes the turn in the lane. If another client's change is in the way, first asks EKS whether this change has ended.
+ */
 export function takeTurn({
   lanes,
   recordTurnWait,
 }: Pick<PreparationServices, 'lanes' | 'recordTurnWait'>): Preparation {
-  return async (mutation, pass) => {
+  return async (mutation, reconcile) => {
     if (!isQueuedMutation(mutation)) return undefined;
-    const { lane, object, target } = pass;
+    const { lane, object, target } = reconcile;
     const take = () => lanes.take(lane, object, subjectOf(mutation), describeTurn(mutation));
     let wait = take();
     if (wait?.kind === 'wait' && wait.isForeign) {
-      await askAgain(lanes, pass, wait.ahead);
+      await askAgain(lanes, reconcile, wait.ahead);
       wait = take();
     }
     if (wait === undefined) {
@@ -145,7 +151,10 @@ async function askAgain(
   else lanes.saw(lane, profile, doing);
 }
 
-/** The finalizer keeps the control plane until its profiles are deleted. Without it, nothing may be created. */
+/**
+ * Adds the finalizer that keeps the control plane until its profiles are deleted. Without the finalizer, nothing may be
+ * created.
+ */
 export async function holdControlPlane(
   finalizer: Pick<ControlPlaneFinalizer, 'add'>,
   facts: ControlPlaneFacts,
@@ -157,8 +166,9 @@ export async function holdControlPlane(
 }
 
 /**
- * The cache may still show the finalizer although the control plane has lost it and is being deleted. A profile that is
- * created then would make EKS refuse to delete the cluster.
+ * Asks the API server for the control plane's finalizer before a creation. The cache may still show the finalizer
+ * although the control plane has lost it and is being deleted. A profile that is created then would make EKS refuse to
+ * delete the cluster.
  */
 export function confirmFinalizer({
   controlPlaneFinalizer,

@@ -9,8 +9,8 @@ import {
   aSimulatedProfile,
   awsAsWanted,
   newServices,
-  passStateFor,
-} from '../testing/pass-state.ts';
+  reconcileStateFor,
+} from '../testing/reconcile-state.ts';
 import type { Obstacle, ReconcileState } from './guards.ts';
 import { takeTurn } from './preparations.ts';
 
@@ -19,20 +19,20 @@ const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
 describe('takeTurn', () => {
   let services: TestServices;
   beforeEach(() => (services = newServices()));
-  const obstacleTo = (mutation: Mutation, pass: ReconcileState): Promise<Obstacle | undefined> =>
-    takeTurn(services)(mutation, pass);
+  const obstacleTo = (mutation: Mutation, reconcile: ReconcileState): Promise<Obstacle | undefined> =>
+    takeTurn(services)(mutation, reconcile);
   const messageIn = (obstacle: Obstacle | undefined) => obstacle?.kind === 'stop' && messageOf(obstacle.reason);
 
-  it('holds back only creates and deletions of profiles, and asks EKS nothing while another pass watches the change', async () => {
+  it('holds back only creates and deletions of profiles, and asks EKS nothing while another reconcile watches the change', async () => {
     services.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
-    const pass = passStateFor(awsAsWanted());
+    const reconcile = reconcileStateFor(awsAsWanted());
     for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE]) {
       const isQueued = mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
       const expected = isQueued ? 'stop: WaitingForSibling' : 'go';
-      expect(describeObstacle(await obstacleTo(mutation, pass)), mutation.kind).to.equal(expected);
+      expect(describeObstacle(await obstacleTo(mutation, reconcile)), mutation.kind).to.equal(expected);
     }
-    expect(pass.session.calls).to.deep.equal([]);
-    expect(messageIn(await obstacleTo(CREATE_PROFILE, pass))).to.equal(
+    expect(reconcile.session.calls).to.deep.equal([]);
+    expect(messageIn(await obstacleTo(CREATE_PROFILE, reconcile))).to.equal(
       'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "team-a_api" is being created. The controller waits, and then continues with this object.',
     );
   });
@@ -42,8 +42,8 @@ describe('takeTurn', () => {
     [DELETE_PROFILE, 'deleted first'],
   ] as const)
     it(`says that another profile is ${doing} from before its request, because a message stays for seconds`, async () => {
-      expect(await obstacleTo(mutation, { ...passStateFor(awsAsWanted()), object: SIBLING })).to.equal(undefined);
-      expect(messageIn(await obstacleTo(CREATE_PROFILE, passStateFor(awsAsWanted())))).to.include(
+      expect(await obstacleTo(mutation, { ...reconcileStateFor(awsAsWanted()), object: SIBLING })).to.equal(undefined);
+      expect(messageIn(await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsWanted())))).to.include(
         `is ${doing}. The controller waits`,
       );
     });
@@ -55,26 +55,26 @@ describe('takeTurn', () => {
       said: 'an update in progress',
       remaining: 15_000,
     });
-    expect(await obstacleTo(CREATE_PROFILE, passStateFor(awsAsWanted()))).to.deep.equal({ kind: 'stop', reason });
+    expect(await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsWanted()))).to.deep.equal({ kind: 'stop', reason });
   });
 
   it('records how long the object has waited, once it has its turn', async () => {
     const turns: string[] = [];
     services = newServices({ recordTurnWait: ({ metadata }) => void turns.push(metadata.name) });
     services.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
-    await obstacleTo(CREATE_PROFILE, passStateFor(awsAsWanted()));
+    await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsWanted()));
     expect(turns).to.deep.equal([]);
     services.lanes.settle(LANE, 'team-a_api', SIBLING);
-    await obstacleTo(CREATE_PROFILE, passStateFor(awsAsWanted()));
+    await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsWanted()));
     expect(turns).to.deep.equal(['web']);
   });
 
-  describe('behind a profile that no pass of this manager watches', () => {
-    const passBehind = (status: string | undefined) => {
+  describe('behind a profile that no reconcile of this manager watches', () => {
+    const reconcileBehind = (status: string | undefined) => {
       const aws = awsAsWanted();
       if (status !== undefined) aws.profiles.set('theirs', aSimulatedProfile({ name: 'theirs', tags: {}, status }));
       services.lanes.saw(LANE, 'theirs', 'being created');
-      return passStateFor(aws);
+      return reconcileStateFor(aws);
     };
 
     for (const [situation, status, expected] of [
@@ -85,19 +85,19 @@ describe('takeTurn', () => {
       ['is gone by now', undefined, 'go'],
     ] as const)
       it(`asks EKS, and returns "${expected}" when the profile ${situation}`, async () => {
-        const pass = passBehind(status);
-        expect(describeObstacle(await obstacleTo(CREATE_PROFILE, pass))).to.equal(expected);
-        expect(pass.session.calls).to.deep.equal(['DescribeFargateProfile theirs']);
+        const reconcile = reconcileBehind(status);
+        expect(describeObstacle(await obstacleTo(CREATE_PROFILE, reconcile))).to.equal(expected);
+        expect(reconcile.session.calls).to.deep.equal(['DescribeFargateProfile theirs']);
       });
 
     it('tells what EKS does with that profile now', async () => {
-      expect(messageIn(await obstacleTo(CREATE_PROFILE, passBehind('DELETING')))).to.include('is being deleted.');
+      expect(messageIn(await obstacleTo(CREATE_PROFILE, reconcileBehind('DELETING')))).to.include('is being deleted.');
     });
 
     it('waits when EKS does not answer', async () => {
-      const pass = passBehind('ACTIVE');
-      pass.session.onCall = () => ({ service: 'eks', operation: 'x', code: 'NoAnswer', message: 'no' });
-      expect(describeObstacle(await obstacleTo(CREATE_PROFILE, pass))).to.equal('stop: WaitingForSibling');
+      const reconcile = reconcileBehind('ACTIVE');
+      reconcile.session.onCall = () => ({ service: 'eks', operation: 'x', code: 'NoAnswer', message: 'no' });
+      expect(describeObstacle(await obstacleTo(CREATE_PROFILE, reconcile))).to.equal('stop: WaitingForSibling');
     });
   });
 });

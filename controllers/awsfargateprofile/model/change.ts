@@ -15,15 +15,17 @@ import type { Drained } from './drained.ts';
 
 export interface Change {
   readonly mutation: Mutation;
-  /** AWS may refuse the change without harm: the refusal is reported, and the next changes are made all the same. */
+  /** AWS may refuse the change without harm: the refusal is reported, and the next changes are still made. */
   readonly optional?: true;
-  /** The change narrows a record to what the changes before it leave, so it is made only if all of them were made. */
+  /**
+   * The change narrows the added tags to what the earlier changes leave, so it is made only if all of them were made.
+   */
   readonly settles?: true;
 }
 
 /**
- * As observed before the changes. `works`: it serves pods, but a tag is missing, or something that AWS may refuse
- * without harm. `broken`: it is missing, or new pods may not start. `notRead`: this pass had no reason to read it.
+ * The state before the changes. `works`: it serves pods, but lacks a tag, or something that AWS may refuse without
+ * harm. `broken`: it is missing, or new pods may not start. `notRead`: this reconcile had no reason to read it.
  */
 export type Health = 'inSync' | 'works' | 'broken' | 'notRead';
 
@@ -40,13 +42,13 @@ export interface Plan {
   readonly notices: readonly Reason[];
   /** Unwanted roles of this controller that stay, because `usedBy` uses them. */
   readonly kept: readonly KeptRole[];
-  /** Problems of a profile that is as the spec asks for, and why new pods may fail. */
+  /** Problems of a profile that matches the spec, and why new pods may fail. */
   readonly advice: readonly Advice[];
-  /** The profiles of the object. */
+  /** The object's profiles. */
   readonly profiles: readonly OwnProfile[];
-  /** The profile that status shows; `undefined`: AWS and record have none. */
+  /** The profile that status shows; `undefined`: neither AWS nor the record contains one. */
   readonly shown: ProfileName | undefined;
-  /** Whether this controller manages the role of the profile. */
+  /** Whether this controller manages the profile's role. */
   readonly isRoleManaged: boolean;
 }
 
@@ -55,17 +57,18 @@ export interface KeptRole {
   readonly usedBy: string;
 }
 
-/** A problem of a profile that is as the spec asks for. `Ready` stays True and shows `message`. */
+/** A problem of a profile that matches the spec. `Ready` stays True and shows `message`. */
 export interface Advice {
   readonly event: string;
   readonly message: string;
-  /** Whether `health` of the status shows it too. */
+  /** Whether `health` in status shows the problem too. */
   readonly isInStatus: boolean;
 }
 
 /**
- * Why the profile counts as the object's. `ours`: by its tags. `stripped`: the record has its id, and a tag is missing.
- * `recorded`: the record has its id, and a tag names another owner. `unproven`: only a ready control plane could prove it.
+ * Why the profile counts as this object's. `ours`: by its tags. `stripped`: the record contains its id, and a tag is
+ * missing. `recorded`: the record contains its id, and a tag names another owner. `unproven`: only a ready control
+ * plane could prove it.
  */
 export interface OwnProfile {
   readonly name: ProfileName;
@@ -107,8 +110,8 @@ export type Mutation =
       readonly retiring: boolean;
     }
   /**
-   * `retiring`: the role is deleted next. The documented IAM policy allows to delete only roles with the tags of this
-   * controller, so they are set first.
+   * `retiring`: the role is deleted next. The documented IAM policy allows the deletion only of roles with this
+   * controller's tags, so the tags are set first.
    */
   | { readonly kind: 'tagRole'; readonly name: RoleName; readonly tags: Tags; readonly retiring?: true }
   | { readonly kind: 'untagRole'; readonly name: RoleName; readonly keys: readonly string[] }
@@ -116,7 +119,7 @@ export type Mutation =
   | { readonly kind: 'createAccessEntry'; readonly name: RoleName; readonly principal: RoleArn }
   /**
    * `profileCreation` and `roleRecreated`: the entry belongs to an earlier role with the same ARN. In the second case,
-   * a live profile uses the present role.
+   * a live profile uses the current role.
    */
   | {
       readonly kind: 'deleteAccessEntry';
@@ -142,7 +145,9 @@ export function resourceOf(mutation: Mutation): string {
   return `${isOfProfile ? 'Fargate profile' : 'IAM role'} "${subjectOf(mutation)}"`;
 }
 
-/** EKS creates or deletes one profile of a cluster at a time, so these calls wait in its lane. */
+/**
+ * Reports whether the mutation waits in the lane of its EKS cluster, which creates or deletes one profile at a time.
+ */
 export function isQueuedMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createProfile' | 'deleteProfile' }> {
@@ -150,8 +155,8 @@ export function isQueuedMutation(
 }
 
 /**
- * Completes the sentence "Fargate profile x is …", which is true from before the request until EKS has made the change: a
- * waiting object reports it for seconds.
+ * Completes the sentence "Fargate profile x is …". It is true from before the request until EKS has made the change,
+ * because a waiting object reports it for seconds.
  */
 export const describeTurn = ({ kind }: Mutation): string =>
   kind === 'createProfile' ? 'created first' : 'deleted first';
@@ -169,14 +174,14 @@ export const isProfileOrRoleCreation = (
 export const isCreation = ({ kind }: Mutation): boolean =>
   kind === 'createProfile' || kind === 'createRole' || kind === 'createAccessEntry';
 
-/** The permission for these calls is optional. */
+/** Reports whether the mutation changes an access entry. The permission for these calls is optional. */
 export function isAccessEntryMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createAccessEntry' | 'deleteAccessEntry' }> {
   return mutation.kind === 'createAccessEntry' || mutation.kind === 'deleteAccessEntry';
 }
 
-/** Whether the call deletes a role, or prepares its deletion. */
+/** Reports whether the mutation deletes a role, or prepares its deletion. */
 export function isRoleRemoval(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'deleteRole' | 'detachPolicy' | 'tagRole' | 'deleteAccessEntry' }> {
@@ -214,22 +219,24 @@ export type MutationOutcome =
       readonly accessEntry?: AccessEntry;
     }
   | { readonly kind: 'gone' }
-  /** The name to create is in use, although this pass did not find it: EKS and IAM are eventually consistent. */
+  /** The name is in use, although this reconcile did not find it: EKS and IAM are eventually consistent. */
   | { readonly kind: 'nameTaken' }
   /** The role exists, but IAM, or EKS for a new access entry, does not show it yet. */
   | { readonly kind: 'notVisible' }
-  /** The role has changed since this pass read it. */
+  /** The role has changed since this reconcile read it. */
   | { readonly kind: 'outdated'; readonly failure: AwsFailure }
   | { readonly kind: 'clusterGone' }
   /** EKS is making another change in the cluster, to the profile `by`. */
   | { readonly kind: 'siblingBusy'; readonly by: ProfileName; readonly doing: string }
   /** An update of the cluster is in progress, or it is not ACTIVE. */
   | { readonly kind: 'clusterUpdating'; readonly failure: AwsFailure }
-  /** The trust policy of the role is wrong, or the role is too new and EKS does not see it yet. */
+  /** The role's trust policy is wrong, or the role is too new and EKS does not see it yet. */
   | { readonly kind: 'roleRejected'; readonly failure: AwsFailure }
   | { readonly kind: 'failed'; readonly failure: AwsFailure };
 
-/** After a lost answer or a 5xx response, AWS may have made the change. */
+/**
+ * Reports whether AWS has certainly not made the change. After a lost answer or a 5xx response, AWS may have made it.
+ */
 export function isWithoutEffect(outcome: MutationOutcome): boolean {
   switch (outcome.kind) {
     case 'siblingBusy':
@@ -251,6 +258,6 @@ export function isWithoutEffect(outcome: MutationOutcome): boolean {
 export interface Step {
   readonly mutation: Mutation;
   readonly outcome: MutationOutcome;
-  /** The drain of the profile that the mutation deletes. */
+  /** How the drain of the deleted profile ended. */
   readonly drained?: Drained;
 }

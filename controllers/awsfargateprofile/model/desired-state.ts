@@ -14,13 +14,13 @@ import type { ProfileRecord } from '../../shared/record.ts';
 export interface ObjectIdentity {
   readonly namespace: string;
   readonly name: string;
-  /** The name of the Cluster; undefined if spec.eksCluster names the EKS cluster instead. */
+  /** The name of the Cluster; `undefined` if the EKS cluster comes from spec.eksCluster instead. */
   readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
   readonly eksClusterArn: string;
   /**
-   * The name from which the names of the role and of replacements derive: spec.profileName or the computed name. Under
-   * updateStrategy Reject, a live object without spec.profileName keeps the name of the profile that serves.
+   * The name from which the names of the role and of replacements are derived: spec.profileName or the computed name.
+   * Under updateStrategy Reject, a live object without spec.profileName keeps the name of the profile that serves.
    */
   readonly profileName: ProfileName;
   /** The role names that any version of Cluster API Provider AWS computes for the object's profile. */
@@ -30,7 +30,7 @@ export interface ObjectIdentity {
 
 export interface WantedProfile {
   readonly name: ProfileName;
-  /** With an empty list, EKS chooses the private subnets of the cluster. */
+  /** If the list is empty, EKS chooses the cluster's private subnets. */
   readonly subnets: readonly string[];
   /** If this is not `spec`, an existing profile of this controller may have any subnets. */
   readonly subnetSource: SubnetSource;
@@ -46,24 +46,24 @@ export interface ManagedRole extends NewRole {
   readonly arn: RoleArn;
   readonly policies: readonly string[];
   /**
-   * Whether spec.roleName is set. Then a role of another owner with that name is used unchanged. A role with a computed
-   * name, or with the name that the existing profile uses, must belong to this controller.
+   * Whether spec.roleName is set. If it is, another owner's role with this name is used unchanged. A role with a
+   * computed name, or with the name that the existing profile uses, must belong to this controller.
    */
   readonly isNamedInSpec: boolean;
   /** The operator's limits require the boundary, and the spec does not. */
   readonly isBoundaryFromLimits: boolean;
   /**
-   * Those that the operator's limits do not allow are not attached, and not detached either, so that existing profiles
-   * keep working.
+   * The policies in the spec. Those that the operator's limits do not allow are neither attached nor detached, so that
+   * existing profiles keep working.
    */
   readonly policiesInSpec: readonly string[];
   /** What the controller adds to the role and may later remove, in the form of the added tags' digests. */
   readonly additions: readonly string[];
-  /** Keys, folded, of the tags that other objects want on the role. */
+  /** The case-folded keys of tags that other objects want on the role. */
   readonly keysOfOthers: readonly string[];
 }
 
-/** The existing IAM role of spec.roleARN. The controller uses this role and never changes it. */
+/** The existing IAM role in spec.roleARN. The controller uses this role and never changes it. */
 export interface ExistingRole {
   readonly kind: 'existing';
   readonly name: RoleName;
@@ -74,7 +74,7 @@ export type WantedRole = ManagedRole | ExistingRole;
 
 export interface Desired {
   readonly identity: ObjectIdentity;
-  /** The role of spec.roleARN is never changed or deleted. */
+  /** The role in spec.roleARN, which is never changed or deleted. */
   readonly userProvidedRole: RoleArn | undefined;
   /**
    * `undefined` if the object is being deleted, or if its EKS cluster is being deleted and deletionPolicy is Retain.
@@ -88,44 +88,46 @@ export interface Desired {
   readonly adoptionPolicy: AdoptionPolicy;
   /** Whether a new profile takes the place of one that differs from the spec; `false` without `wanted`. */
   readonly isReplaceable: boolean;
-  /** How long a predecessor stays beside the ACTIVE wanted profile, in ms. */
+  /** How long a predecessor stays next to the ACTIVE wanted profile, in ms. */
   readonly keepPredecessorFor: Ms;
-  /** For how long at most the pods of a predecessor are evicted before it is deleted, in ms; 0: they are not. */
+  /**
+   * The maximum time for which a predecessor's pods are evicted before it is deleted, in ms; 0: they are not evicted.
+   */
   readonly drainTimeout: Ms;
   /** Wall clock, ms since 1970. */
   readonly now: Ms;
-  /** Where to look in AWS, after this pass has read AWS. */
+  /** Where to look in AWS, after this reconcile has read AWS. */
   readonly record: ProfileRecord;
-  /** Profiles with the owner tag of this object that another record of the object has made. */
+  /** Profiles with this object's owner tag that another record of the object has made. */
   readonly elsewhere: readonly FargateProfile[];
-  /** The object has lost its record lately, and a create request of it may be unanswered. */
+  /** The object has recently lost its record, so one of its create requests may be unanswered. */
   readonly isLost: boolean;
   /**
-   * Whether the profile has once been ACTIVE and equal to the spec, according to the latch
+   * Whether the profile has ever been ACTIVE and equal to the spec, according to the latch
    * `status.initialization.provisioned`.
    */
   readonly isProvisioned: boolean;
-  /** EKS has no room for another profile: it has refused to create one, and this process knows that. */
+  /** EKS has refused to create a profile because of its quota, and this process knows that. */
   readonly isQuotaExceeded: boolean;
   /**
-   * Whether Cluster API Provider AWS may have created a profile and roles for this deleted object, but nothing proves
-   * that they belong to the object.
+   * Whether Cluster API Provider AWS may have created a profile and roles for this deleted object, although nothing
+   * proves that they belong to the object.
    */
   readonly isUnproven: boolean;
-  /** Why nothing may be created now. Existing profiles and roles are corrected and deleted all the same. */
+  /** Why nothing may be created now. Existing profiles and roles are still corrected and deleted. */
   readonly creationBlocker: Reason | undefined;
-  /** An older object shares the managed role and asks for other settings of it. */
+  /** An older object shares the managed role and wants different settings for it. */
   readonly roleConflict?: Reason;
   readonly place: AwsLocation;
   readonly limits: OperatorLimits;
   /**
-   * Values of the spec that the operator's limits do not allow. They prevent the creation of a profile; an existing
+   * Values in the spec that the operator's limits do not allow. They prevent the creation of a profile; an existing
    * profile stays as it is.
    */
   readonly excess: readonly LimitExcess[];
   /**
-   * Fields of selectors without a value in the user's manifest, such as `spec.selectors[0].labels.compute`. Without
-   * them the selectors match more pods than the manifest says.
+   * Selector fields without a value in the user's manifest, such as `spec.selectors[0].labels.compute`. Without them,
+   * the selectors match more pods than the manifest says.
    */
   readonly emptySelectorFields: readonly string[];
 }

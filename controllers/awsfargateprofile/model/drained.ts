@@ -1,14 +1,14 @@
-/** `comesLater`: EKS would start the pods on the predecessor again, whose name comes first. */
+/** `comesLater`: EKS would start the pods on the predecessor again, because the predecessor's name comes first. */
 export type DrainObstacle = 'noLabel' | 'comesLater';
 
-/** How a drain has ended. */
+/** How a drain ended. */
 export interface Drained {
   readonly because: 'moved' | 'timeout' | DrainObstacle;
   readonly successor: string;
-  /** The pods that EKS stops with the profile; `undefined`: their number is not known, and `problem` says why. */
+  /** The pods that EKS stops with the profile; `undefined`: their number is unknown, and `problem` says why. */
   readonly stopped?: {
     readonly count: number;
-    /** Of these, the pods that would have been moved. */
+    /** How many of these pods should have been moved. */
     readonly unmoved: number;
     /** The first ones, as `<namespace>/<name>`. */
     readonly names: readonly string[];

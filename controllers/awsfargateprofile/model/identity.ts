@@ -13,14 +13,16 @@ import type { Target, TargetSource } from '../goal/target.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { FoundRole } from './observed-state.ts';
 
-/** The partition follows from the region, as for the endpoints of EKS and IAM. */
+/** Returns the place in AWS. The partition follows from the region, as for the endpoints of EKS and IAM. */
 export const placeOf = ({ region }: Target, account: AccountId): AwsLocation => ({
   partition: partitionOf(region),
   region,
   account,
 });
 
-/** `base` is the name from which the names of the role and of replacements derive. */
+/**
+ * Returns the object's identity. `base` is the name from which the names of the role and of replacements are derived.
+ */
 export function identityOf(
   object: AWSFargateProfile,
   { target, targetSource }: { readonly target: Target; readonly targetSource: TargetSource },
@@ -46,8 +48,8 @@ export function identityOf(
 }
 
 /**
- * Each name contains the namespace, or a hash of it. So a client that may write only the record and the status of objects in
- * one namespace cannot make the controller adopt resources of another.
+ * Returns the names that may be adopted. Each name contains the namespace or its hash, so a client that may write only
+ * the record and the status of objects in one namespace cannot make the controller adopt another namespace's resources.
  */
 function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {
   const profile = profileNameFor(metadata);
@@ -65,7 +67,8 @@ export const ownerOf = ({ spec }: Pick<AWSFargateProfile, 'spec'>, identity: Obj
 });
 
 /**
- * Under adoptionPolicy `Never`, a profile with only the tag of Cluster API Provider AWS counts as one of another owner.
+ * Returns the ownership of a profile. Under adoptionPolicy `Never`, a profile with only the tag of Cluster API Provider
+ * AWS counts as another owner's.
  */
 export function ownershipOf({ identity, adoptionPolicy }: Owner, found: FargateProfile): Ownership {
   const ownership = profileOwnership(found, identity);
@@ -78,7 +81,7 @@ export function ownershipOf({ identity, adoptionPolicy }: Owner, found: FargateP
     : ownership;
 }
 
-/** All profiles of the EKS cluster that tags prove to be this object's, under whatever names. */
+/** Returns all profiles in the EKS cluster whose tags prove that they are this object's, whatever their names. */
 export const oursOf = (owner: Owner, profiles: readonly FargateProfile[]): readonly FargateProfile[] =>
   profiles.filter((found) => ownershipOf(owner, found).kind === 'ours');
 

@@ -16,9 +16,11 @@ export interface ObservedRole {
 }
 
 export interface FoundRole extends Role {
-  /** ARNs of the attached managed policies. Empty for the role of spec.roleARN, whose policies are not read. */
+  /** ARNs of the attached managed policies. Empty for the role in spec.roleARN, whose policies are not read. */
   readonly attached: readonly string[];
-  /** The attachments because of which IAM refuses to delete the role, as text. Read only for a role to delete. */
+  /**
+   * The attachments because of which IAM refuses to delete the role, as text. Read only for a role that may be deleted.
+   */
   readonly blockers: readonly string[];
 }
 
@@ -31,26 +33,26 @@ export interface ObservedAccessEntry {
   readonly mode: string | undefined;
   /** `undefined` if there is none, or if AWS refuses to show it. */
   readonly found: Pick<AccessEntry, 'type' | 'createdAt'> | undefined;
-  /** The error message with which AWS has refused to read or change the entry. */
+  /** The error message with which AWS refused to read or change the entry. */
   readonly refusal?: string;
-  /** AWS has denied the read in this pass; an event reports it. */
+  /** AWS has denied the read in this reconcile; an event reports this. */
   readonly isUnreadable?: true;
 }
 
 export interface Observed {
   /**
-   * A `survey` has read each profile of the EKS cluster. A `glance` has read only the recorded ones, which suffices at rest and
-   * while EKS makes a change: nothing is created or deleted after it.
+   * A `survey` has read each profile of the EKS cluster. A `glance` has read only the recorded profiles, which suffices
+   * at rest and while EKS makes a change: nothing is created or deleted after a glance.
    */
   readonly depth: 'glance' | 'survey';
   readonly cluster: 'there' | 'gone';
-  /** Also the profiles of other owners. */
+  /** The profiles of all owners. */
   readonly profiles: readonly FargateProfile[];
-  /** The roles that the spec or the record names, and those of the profiles of this object. */
+  /** The roles in the spec or the record, and the roles of this object's profiles. */
   readonly roles: readonly ObservedRole[];
-  /** Read only where a decision depends on them. */
+  /** Read only if a decision depends on them. */
   readonly accessEntries?: readonly ObservedAccessEntry[];
-  /** Read only where the EKS cluster is being deleted. `unreadable`: AWS refuses to show it. */
+  /** Read only if the EKS cluster is being deleted. `unreadable`: AWS refuses to show it. */
   readonly deletionProtection?:
     { readonly kind: 'on' | 'off' } | { readonly kind: 'unreadable'; readonly refusal: string } | undefined;
   /** `unreadable`: AWS refuses to show the mode. Read only if the role has a path. */
@@ -70,8 +72,8 @@ export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[]
   roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));
 
 /**
- * Whether a profile has the name and the immutable fields that the spec asks for. Where the spec names no subnets, any
- * are right. Where it names no role, the profile keeps the role that it has, if that is one of this object.
+ * Reports whether a profile has the name and the immutable fields in the spec. If the spec sets no subnets, any subnets
+ * fit. If the spec sets no role, the profile's role fits if it is this object's.
  */
 export function fitsSpec(
   { spec }: AWSFargateProfile,
@@ -89,7 +91,9 @@ export function fitsSpec(
   return capaRoleNames.some((each) => isSameRoleName(each, role)) || isOwnRole(role);
 }
 
-/** What AWS has after these changes, by its own answers. So a report is not one reconcile late. */
+/**
+ * Returns what AWS has after these changes, according to its own answers, so that a report is not one reconcile late.
+ */
 export const observedAfter = (observed: Observed, steps: readonly Step[]): Observed =>
   steps.reduce((before, { mutation, outcome }) => {
     if (outcome.kind !== 'done' && outcome.kind !== 'gone') return before;

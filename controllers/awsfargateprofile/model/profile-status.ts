@@ -9,7 +9,7 @@ export const DELETING = 'DELETING';
 export const CREATE_FAILED = 'CREATE_FAILED';
 export const DELETE_FAILED = 'DELETE_FAILED';
 
-/** EKS is removing it, or has failed to create or delete it. */
+/** Reports whether EKS is removing the profile, or has failed to create or delete it. */
 export const isGoing = ({ status }: Pick<FargateProfile, 'status'>): boolean =>
   status === DELETING || isFailed({ status });
 
@@ -19,7 +19,7 @@ export const isFailed = ({ status }: Pick<FargateProfile, 'status'>): boolean =>
 export const isInTransit = ({ status }: Pick<FargateProfile, 'status'>): boolean =>
   status === CREATING || status === DELETING;
 
-/** For example `being created`; `undefined` if EKS is not changing the profile. */
+/** Returns, for example, `being created`; `undefined` if EKS is not changing the profile. */
 export function describeTransit(status: string | undefined): string | undefined {
   if (status === CREATING) return 'being created';
   return status === DELETING ? 'being deleted' : undefined;

@@ -13,32 +13,32 @@ export interface Execution {
   readonly steps: Step[];
   /** Optional changes that AWS refused. */
   readonly notices: Reason[];
-  /** Those of the plan, and roles that turned out to be used when they were to be deleted. */
+  /** The plan's kept roles, and roles that turned out to be in use when they were about to be deleted. */
   readonly kept: KeptRole[];
 }
 
 export interface ReconcileResult {
-  /** As this pass last read or wrote it. */
+  /** The object as this reconcile last read or wrote it. */
   readonly object: AWSFargateProfile;
-  /** Where to look in AWS after this pass; undefined if the pass ended before AWS was read. */
+  /** Where to look in AWS after this reconcile; `undefined` if it ended before AWS was read. */
   readonly record?: ProfileRecord;
   readonly end: ReconcileEnd;
-  /** Undefined if the pass ended before AWS was read. */
+  /** `undefined` if the reconcile ended before AWS was read. */
   readonly facts?: AwsFacts;
   readonly execution?: Readonly<Execution>;
-  /** The pass had credentials of the right account, although it may have ended before AWS was read. */
+  /** The reconcile had credentials for the right account, although it may have ended before AWS was read. */
   readonly isAuthenticated?: true;
 }
 
 export interface AwsFacts {
   readonly desired: Desired;
   readonly observed: Observed;
-  /** As AWS has answered the changes. */
+  /** What AWS has after the changes, according to its answers. */
   readonly after: Observed;
   readonly plan: Plan;
 }
 
-/** What the last report of an object has told in events. */
+/** What the last report of an object announced in events. */
 export interface Told {
   readonly problem: string | undefined;
   readonly advice: readonly string[];
@@ -47,26 +47,26 @@ export interface Told {
 export interface CompletedReconcile extends ReconcileResult {
   /** Wall clock, ms since 1970. */
   readonly now: Ms;
-  /** How long the object has waited because of the reason of the end. */
+  /** How long the object has waited for the reason in `end`. */
   readonly waited: Ms;
-  /** What the last report announced in events; undefined until this process first reports the object. */
+  /** What the last report announced in events; `undefined` until this process first reports the object. */
   readonly told?: Told | undefined;
-  /** How often in a row a failed Fargate profile was retried. */
+  /** How many times in a row a failed Fargate profile was retried. */
   readonly attempts: number;
 }
 
 export const reasonOf = ({ end }: Pick<ReconcileResult, 'end'>): Reason | undefined =>
   end === 'inSync' ? undefined : end;
 
-/** Whether the wanted profile serves pods beside what it replaces. */
+/** Reports whether the wanted profile serves pods next to the profile that it replaces. */
 export const isOfReplacement = ({ name }: Reason): boolean =>
   name === 'PredecessorKept' || name === 'Draining' || name === 'RemovingPredecessor';
 
-/** Problems that are reported although AWS is as the spec asks for. */
+/** Returns the problems that are reported although AWS matches the spec. */
 export function noticesOf({ facts, execution }: ReconcileResult): readonly Reason[] {
   const { notices = [] } = execution ?? {};
   const isDraining = notices.some(({ name }) => name === 'Draining');
-  // The plan is to delete the predecessor, for which its drain has stopped the execution.
+  // The plan contains the deletion of the predecessor, but its drain has stopped the execution.
   const planned = facts?.plan.notices.filter(({ name }) => !isDraining || name !== 'RemovingPredecessor') ?? [];
   return [...notices, ...planned];
 }

@@ -4,7 +4,9 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { recordOf } from '../../shared/record.ts';
 import { describeTransit } from './profile-status.ts';
 
-/** The changes that EKS may be making to the object's Fargate profiles, according to its status and its record. */
+/**
+ * Returns the changes that EKS may be making to the object's Fargate profiles, according to its status and its record.
+ */
 export function changesInProgress(
   object: AWSFargateProfile,
 ): readonly { readonly profile: string; readonly doing: string }[] {

@@ -22,7 +22,7 @@ import {
   observed,
 } from '../testing/builders.ts';
 import { CAPA_TAGS, FOREIGN_TAGS, SHARED_ROLE, SHARED_ROLE_ARN } from '../testing/fixtures.ts';
-import { aSimulatedRole, awsWith, withoutRoles } from '../testing/pass-state.ts';
+import { aSimulatedRole, awsWith, withoutRoles } from '../testing/reconcile-state.ts';
 import type { SimulatedAws } from '../testing/simulated-aws.ts';
 import { type SimulatedSession, sessionOn } from '../testing/simulated-session.ts';
 import { AccessEntryReader, entriesToRead } from './access-entries.ts';
@@ -234,7 +234,7 @@ describe('AccessEntryReader', () => {
         expect(isRight(completed) && completed.right.authenticationMode).to.equal(mode);
       });
 
-    it('ends the pass if AWS does not answer, and says so of a role that was created again', async () => {
+    it('ends the reconcile if AWS does not answer, and says so of a role that was created again', async () => {
       session.onCall = () => OUTAGE;
       const seen = bare(observed({ profile: aProfile(), role: aRole() }));
       const recreated = { ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
@@ -257,7 +257,7 @@ describe('AccessEntryReader', () => {
     });
   });
 
-  it('answers no pass with the failure of another pass', async () => {
+  it('answers no reconcile with the failure of another reconcile', async () => {
     const other = sessionOn(aws);
     other.onCall = (operation) => (operation === 'DescribeCluster' ? OUTAGE : undefined);
     const [failed, answered] = await Promise.all([read(other), read()]);

@@ -25,13 +25,16 @@ import { ACTIVE } from '../model/profile-status.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
 
-/** The mode changes at most twice in the life of a cluster: EKS accepts no change back to an earlier mode. */
+/**
+ * How long a mode is cached. It changes at most twice in a cluster's life, because EKS does not accept a change back to
+ * an earlier mode.
+ */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
 const MOST_MODES = 1_000;
 
 interface AskedCluster {
   readonly eksCluster: EksClusterName;
-  /** A cluster that is made again has the same name and another UID, and may have another mode. */
+  /** A recreated cluster has the same name and a different UID, and may have a different mode. */
   readonly controlPlaneUid?: string | undefined;
 }
 
@@ -46,7 +49,10 @@ export class AccessEntryReader {
     this.clock = clock;
   }
 
-  /** Adds the access entries and the authentication mode that matter to what was read so far. Left: why the pass ends. */
+  /**
+   * Adds the access entries and the authentication mode that matter to what was read so far. Left: why the reconcile
+   * ends.
+   */
   async complete(
     session: Session,
     { target, abandonment }: { readonly target: Target; readonly abandonment: Abandonment | undefined },
@@ -57,7 +63,7 @@ export class AccessEntryReader {
     const context = callContext(target, { session, abandonment });
     const accessEntries: ObservedAccessEntry[] = [];
     for (const principal of entriesToRead(looking, seen, session)) {
-      // Once the record says that the access entry of a recreated role is right, no later pass checks the entry.
+      // Once the record says that a recreated role's access entry is right, no later reconcile checks the entry.
       const role = foundRoles(seen.roles).find(({ arn }) => arn === principal);
       const asksModeAgain = role !== undefined && isRecreated(looking, role);
       const read = await this.read(session, target, principal, signal, { asksModeAgain });
@@ -78,8 +84,8 @@ export class AccessEntryReader {
   }
 
   /**
-   * A refusal by AWS is a Right, because the permission for access entries is optional. With `asksModeAgain`, the
-   * cached authentication mode does not count.
+   * Reads an access entry. A refusal by AWS is a Right, because the permission for access entries is optional. With
+   * `asksModeAgain`, the cached authentication mode is not used.
    */
   async read(
     session: Reader,
@@ -98,8 +104,8 @@ export class AccessEntryReader {
   }
 
   /**
-   * Before a creation, a cached mode CONFIG_MAP is not trusted, because a user may have changed it so that the creation
-   * can go on.
+   * Reads the authentication mode. Before a creation, a cached mode CONFIG_MAP is not trusted, because a user may have
+   * changed it so that the creation can continue.
    */
   async readMode(
     session: Reader,
@@ -112,7 +118,7 @@ export class AccessEntryReader {
     return E.isLeft(mode) && isRefused(mode.left) ? E.right('unreadable') : mode;
   }
 
-  /** Concurrent reads share one call to EKS. */
+  /** Returns the cached mode, or asks EKS for it. Concurrent reads share one call to EKS. */
   private async cachedMode(
     session: Reader,
     cluster: AskedCluster,
@@ -128,18 +134,18 @@ export class AccessEntryReader {
       call.isOwn = true;
       const response = await session.clusters.describe(cluster.eksCluster);
       if (E.isLeft(response)) return response;
-      // Clusters that are older than access entries have no mode, and deleted ones no entries.
+      // Clusters that are older than access entries have no mode, and deleted clusters have no entries.
       const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
       this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
       return E.right(mode);
     };
     const shared = await this.lookups.run(key, signal, ask);
-    // The credentials of another pass may be why the shared call failed.
+    // The shared call may have failed because of another reconcile's credentials.
     return E.isRight(shared) || call.isOwn ? shared : ask();
   }
 }
 
-/** The principals whose access entry matters: facts alone decide. */
+/** Returns the principals whose access entry matters. */
 export function entriesToRead(
   looking: Looking,
   seen: ProfilesAndRoles,
@@ -171,13 +177,16 @@ const hasServing = (looking: Looking, { profiles }: ProfilesAndRoles): boolean =
     (profile) => profile.status === ACTIVE && fitsSpec(looking.object, looking.identity, profile, () => true),
   );
 
-/** IAM has another role under the recorded name. */
+/** Reports whether IAM has a different role under the recorded name. */
 function isRecreated({ record }: Looking, { name, id }: FoundRole): boolean {
   const known = roleEntryOf(record, name)?.id;
   return known !== undefined && known !== id;
 }
 
-/** In an EKS cluster that admits pods by the ConfigMap aws-auth, a role with a path does not work. */
+/**
+ * Returns the next step that needs the mode. In an EKS cluster that admits pods through the ConfigMap aws-auth, a role
+ * with a path does not work.
+ */
 function modeNeededBefore(looking: Looking, seen: ProfilesAndRoles): 'creation' | 'readiness' | undefined {
   if (looking.isLeaving || seen.cluster === 'gone' || seen.roles.some(({ found }) => found === 'unread'))
     return undefined;

@@ -4,8 +4,9 @@ import { type Observed, foundRoles } from '../model/observed-state.ts';
 import type { Looking, ProfilesAndRoles } from './observe.ts';
 
 /**
- * Read in each pass that may delete a profile or role of an EKS cluster that is being deleted, because a user can switch the
- * protection at any time. `undefined`: nothing depends on it. Where EKS leaves the field out of its answer, the protection is off.
+ * Reads the deletion protection in each reconcile that may delete a profile or role of an EKS cluster that is being
+ * deleted, because a user can switch the protection at any time. `undefined`: no decision depends on it. If EKS leaves
+ * the field out of its answer, the protection is off.
  */
 export async function readDeletionProtection(
   clusters: Pick<Session['clusters'], 'describe'>,

@@ -26,7 +26,7 @@ import {
   desiredInputs,
 } from '../testing/builders.ts';
 import { CAPA_TAGS, FOREIGN_TAGS } from '../testing/fixtures.ts';
-import { aSimulatedProfile, aSimulatedRole, awsAsWanted, awsWith } from '../testing/pass-state.ts';
+import { aSimulatedProfile, aSimulatedRole, awsAsWanted, awsWith } from '../testing/reconcile-state.ts';
 import type { SimulatedAws } from '../testing/simulated-aws.ts';
 import { sessionOn } from '../testing/simulated-session.ts';
 import { type Looking, type ProfilesAndRoles, glance, survey } from './observe.ts';
@@ -363,7 +363,7 @@ describe('A survey', () => {
     });
   });
 
-  // A listed profile that may not be described has an unknown owner.
+  // If the manager is not allowed to describe a listed profile, the profile's owner is unknown.
   for (const operation of [LISTING, 'DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'])
     it(`fails when ${operation} fails, whatever is recorded`, async () => {
       const session = sessionOn(awsAsWanted());

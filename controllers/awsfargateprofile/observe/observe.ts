@@ -24,12 +24,12 @@ export interface AwsReader {
   readonly roles: Pick<PodExecutionRoles, 'get' | 'attachedPolicies' | 'inlinePolicies' | 'instanceProfiles'>;
 }
 
-/** What is known before AWS is read, and tells where to look. */
+/** What is known before AWS is read. It determines where to look. */
 export interface Looking {
   readonly object: AWSFargateProfile;
   readonly identity: ObjectIdentity;
   readonly record: ProfileRecord;
-  /** Nothing is wanted any more. */
+  /** Nothing is wanted anymore. */
   readonly isLeaving: boolean;
   /** The EKS cluster is being deleted. */
   readonly isClusterLeaving: boolean;
@@ -40,8 +40,8 @@ export type ProfilesAndRoles = Pick<Observed, 'depth' | 'cluster' | 'profiles' |
 type Read<A> = Promise<E.Either<AwsFailure, A>>;
 
 /**
- * Reads the recorded profiles only. `undefined` if they show anything but rest (one profile, ACTIVE and as the spec asks for, with
- * the recorded role) or a change that EKS is making.
+ * Reads only the recorded profiles. `undefined` if they show something other than an object at rest (one profile that
+ * is ACTIVE and matches the spec, with the recorded role) or a change that EKS is making.
  */
 export async function glance(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles | undefined> {
   const { identity, record } = looking;
@@ -60,7 +60,7 @@ export async function glance(reader: AwsReader, looking: Looking): Read<Profiles
   const isServing = (profile: FargateProfile): boolean => servesAsAsked(looking, profile);
   if (profiles.some(isInTransit) && !profiles.some(isServing))
     return E.right({ depth: 'glance', cluster, profiles, roles: unread(names) });
-  // While EKS changes a predecessor of the profile that serves, the pass goes on, and needs the roles.
+  // While EKS changes a predecessor of the serving profile, the reconcile continues, and needs the roles.
   const [profile, ...others] = profiles.filter((each) => !isInTransit(each));
   if (profile === undefined || others.length > 0 || !isServing(profile)) return E.right(undefined);
   const isAlone = profiles.length === 1;
@@ -71,7 +71,7 @@ export async function glance(reader: AwsReader, looking: Looking): Read<Profiles
   return E.right(isRoleKnown ? { depth: 'glance', cluster, profiles, roles: roles.right } : undefined);
 }
 
-/** Reads all profiles of the EKS cluster, and the roles of this object, of the record and of the spec. */
+/** Reads all profiles of the EKS cluster, and the roles in the spec, in the record and of this object's profiles. */
 export async function survey(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles> {
   const { identity } = looking;
   const listing = await reader.profiles.list(identity.eksCluster);
@@ -90,7 +90,7 @@ export async function survey(reader: AwsReader, looking: Looking): Read<Profiles
   }))(roles);
 }
 
-/** What the record is settled with. */
+/** Returns what is needed to settle the record. */
 export function seenBy({ identity, object }: Pick<Looking, 'identity' | 'object'>, seen: ProfilesAndRoles): Seen {
   const owner = ownerOf(object, identity);
   return {
@@ -121,7 +121,7 @@ async function describeAll(
   }))(lookups);
 }
 
-/** Left: the first failure, in the order of the calls. */
+/** Waits for all calls. Left: the first failure, in the order of the calls. */
 const allOf = async <A>(calls: readonly Read<A>[]): Read<readonly A[]> => E.sequenceArray(await Promise.all(calls));
 
 const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
@@ -130,7 +130,7 @@ const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
 const unread = (names: readonly RoleName[]): readonly ObservedRole[] =>
   names.map((name) => ({ name, found: 'unread' }));
 
-/** The role is read afterwards. */
+/** Reports whether the profile is ACTIVE and fits the spec. Its role is not compared, because it is read afterwards. */
 const servesAsAsked = ({ object, identity, isLeaving }: Looking, profile: FargateProfile): boolean =>
   profile.status === ACTIVE && !isLeaving && fitsSpec(object, identity, profile, () => true);
 
@@ -146,18 +146,18 @@ function isRecordedRole({ record, object }: Looking, found: ObservedRole['found'
 }
 
 /**
- * The roles that the spec or the record names, and those of the profiles of this object. Names that AWS would reject are left
- * out: no resource can have them, and the call would fail.
+ * Returns the roles in the spec or the record, and the roles of this object's profiles. Leaves out names that AWS would
+ * reject: no resource can have them, and the call would fail.
  */
 function roleNames(looking: Looking, profiles: readonly FargateProfile[]): readonly RoleName[] {
   const { object, identity, record, isLeaving } = looking;
   const { roleName, roleARN } = object.spec;
   const isComputed = roleName === undefined && roleARN === undefined;
-  // A role of another owner matters only while the spec names it, and AWS may refuse to show its policies.
+  // Another owner's role matters only while the spec contains it, and AWS may refuse to show its policies.
   const recorded = record.roles.filter(({ managed }) => managed !== false).map(({ name }) => name);
   const inUse = oursOf(ownerOf(looking.object, identity), profiles).map(roleOf);
-  // If a client removed spec.profileName, the name of the role may derive from the computed profile name. Without a recorded
-  // role, Cluster API Provider AWS may have created it under any of its names.
+  // If a client removed spec.profileName, the role's name may be derived from the computed profile name. Without a
+  // recorded role, Cluster API Provider AWS may have created the role under any of its names.
   const ofDeletion =
     isLeaving && isComputed && recorded.length === 0
       ? [roleNameFor(identity.clusterName ?? identity.eksCluster, profileNameOf(object)), ...identity.capaRoleNames]
@@ -166,7 +166,7 @@ function roleNames(looking: Looking, profiles: readonly FargateProfile[]): reado
   return distinct([named, ...inUse, ...recorded, ...ofDeletion]);
 }
 
-/** IAM does not distinguish upper and lower case in names. */
+/** Leaves out duplicates and invalid names. IAM ignores case in names. */
 const distinct = (names: readonly (RoleName | undefined)[]): readonly RoleName[] =>
   names.flatMap((name, index) =>
     name === undefined ||
@@ -177,8 +177,8 @@ const distinct = (names: readonly (RoleName | undefined)[]): readonly RoleName[]
   );
 
 /**
- * While EKS creates or deletes the only profile of the object, and before a deletion has deleted the profiles, roles do not
- * matter yet.
+ * Reads the roles, unless they do not matter yet: while EKS creates or deletes the object's only profile, and before a
+ * deletion has deleted the profiles.
  */
 async function readRoles(
   reader: AwsReader,
@@ -202,8 +202,8 @@ async function readRole(
   const isUserProvided = parseRoleArn(object.spec.roleARN ?? '')?.name === name;
   const isUnused = !profiles.some((profile) => !isGoing(profile) && isSameRoleName(roleOf(profile), name));
   const isUnwanted = isUnused && !isUserProvided && (looking.isLeaving || !isSameRoleName(roleNameOf(object), name));
-  // IAM refuses to list the policies of a role that does not exist. So they are read at the same time as the role only if
-  // the record has the id of the role, which shows that the role has existed.
+  // IAM refuses to list the policies of a role that does not exist. So they are read at the same time as the role only
+  // if the record contains the role's id, which shows that the role has existed.
   const wasSeen = roleEntryOf(record, name)?.id !== undefined;
   const [role, early] = await Promise.all([
     reader.roles.get(name),
@@ -223,7 +223,7 @@ async function readRole(
 
 type RoleAttachments = Pick<FoundRole, 'attached' | 'blockers'>;
 
-/** IAM deletes no role that has inline policies or instance profiles. */
+/** Reads what is attached to a role. IAM does not delete a role that has inline policies or instance profiles. */
 async function readAttachments(
   { roles }: AwsReader,
   name: RoleName,

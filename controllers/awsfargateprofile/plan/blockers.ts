@@ -33,8 +33,8 @@ export function findBlocker(desired: Desired, observed: Observed): Reason | unde
   const isToBeMade = found === undefined || describeDifferences(desired, observed, found).length > 0;
   return (
     findProfileBlocker(desired, observed, profile) ??
-    // The limits come before the role: an object that may not name a role learns nothing about it, and its trust policy
-    // is not evaluated.
+    // The limits come before the role: an object that may not use a role learns nothing about it, and the role's trust
+    // policy is not evaluated.
     (isToBeMade ? (findEmptyFieldBlocker(desired) ?? findLimitBlocker(desired, observed)) : undefined) ??
     findRoleBlocker(desired, observed, role) ??
     findAdoptionBlocker(desired, observed, profile) ??
@@ -49,8 +49,8 @@ function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Reason
 }
 
 /**
- * Only a ready control plane proves that the EKS cluster belongs to the namespace of the object, so nothing is adopted
- * before.
+ * Returns why nothing is adopted yet: only a ready control plane proves that the EKS cluster belongs to the object's
+ * namespace.
  */
 function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
   const isUnstamped = (ownership: Ownership): boolean => ownership.kind === 'ours' && !ownership.stamped;
@@ -64,15 +64,16 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
 }
 
 /**
- * EKS answers "no such cluster" also if the cluster is in another AWS account than the credentials. So a missing
- * cluster completes a deletion only if the object records its account, or that nothing was created (docs/adr/0011).
+ * Returns why a missing EKS cluster does not complete a deletion. EKS also answers "no such cluster" if the cluster is
+ * in a different AWS account from the credentials. So the object must record its account, or that nothing was created
+ * (docs/adr/0011).
  */
 function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Reason | undefined {
   const { unwanted, record, identity, place } = desired;
   if (unwanted === 'retain' || cluster === 'there' || record.in.kind !== 'unknown') return undefined;
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
-  // The reader puts the role that the spec asks for first.
+  // The reader puts the role in the spec first.
   const name = roles[0]?.name;
   const found = name === undefined ? undefined : findRole(roles, name);
   const role = found === undefined || isRoleOurs(desired, found) ? name : undefined;
@@ -119,7 +120,7 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
     : undefined;
 }
 
-/** A profile of the object that serves under another name than the spec now asks for. */
+/** Returns a profile of the object that serves under a different name from the spec's. */
 const findFormerProfile = (desired: Desired, observed: Observed): FargateProfile | undefined =>
   oursOf(desired, observed.profiles).find(
     (found) => found.status === ACTIVE && whyDeletable(desired, observed, found) === undefined,
@@ -130,8 +131,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Want
   const found = findRole(observed.roles, role.name);
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
   if (found === undefined) {
-    // The controller does not recreate a deleted role of another owner that spec.roleName names, nor the role that
-    // Cluster API Provider AWS shares between all its profiles.
+    // The controller does not recreate another owner's deleted role in spec.roleName, nor the role that Cluster API
+    // Provider AWS shares between all its profiles.
     const isForeign = role.isNamedInSpec && roleEntryOf(desired.record, role.name)?.managed === false;
     if (isForeign || isSharedByCapa(role.name)) {
       return newReason('RoleNotFound', { name: role.name, isOfCapa: isSharedByCapa(role.name), isProvisioned });
@@ -151,8 +152,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Want
 }
 
 /**
- * Without a ready control plane, nothing proves that the EKS cluster belongs to the namespace of the object. The reason
- * then does not name the owner.
+ * Returns the reason to stop at another owner's resource. Without a ready control plane, nothing proves that the EKS
+ * cluster belongs to the object's namespace, so the reason then does not contain the owner.
  */
 const stopAtForeign = ({ creationBlocker }: Desired, reason: Reason): Reason => creationBlocker ?? reason;
 
@@ -162,7 +163,7 @@ function findExistingRoleBlocker(
   found: FoundRole | undefined,
 ): Reason | undefined {
   if (found?.arn === role.arn) return findTrustBlocker(desired, found);
-  // IAM finds a role by its name alone, whatever its path and the case of its letters.
+  // IAM finds a role by its name alone, whatever the role's path and case.
   const other = found && { arn: found.arn, wanted: role.arn };
   const { isProvisioned } = desired;
   return newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned });
@@ -197,8 +198,8 @@ function findAdoptionObstacles(
 }
 
 /**
- * The adoptionPolicy with which the controller would adopt the profile; `undefined` if a tag really names another
- * owner.
+ * Returns the adoptionPolicy with which the controller would adopt the profile; `undefined` if a tag really names
+ * another owner.
  */
 function adoptionPolicyFor(
   desired: Desired,
@@ -214,7 +215,7 @@ export function findLimitBlocker(desired: Desired, observed: Observed): Reason |
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
-/** Role policies that the limits exclude are not attached, which harms no profile that works. */
+/** Returns the role policies that the limits exclude. They are not attached, which does not harm a working profile. */
 export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
   const role = desired.wanted?.role;
   const found = role?.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
@@ -225,7 +226,10 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
-/** A role of another owner is used unchanged, like that of spec.roleARN, so the same limits apply. */
+/**
+ * Returns how another owner's role exceeds the limits. It is used unchanged, like the role in spec.roleARN, so the same
+ * limits apply.
+ */
 function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
   if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];
   const found = findRole(observed.roles, wanted.role.name);
@@ -234,17 +238,20 @@ function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: 
     : findRoleExcess(limits, 'spec.roleName', found.arn);
 }
 
-// An EKS cluster with the authentication mode CONFIG_MAP admits pods by the ConfigMap aws-auth, in which a role ARN must
-// not have a path: https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
+// An EKS cluster with the authentication mode CONFIG_MAP admits pods through the ConfigMap aws-auth, in which a role
+// ARN must not have a path: https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
 
 /**
- * A provisioned object may have its profile back after a deletion in AWS, because pods may have joined the cluster
- * before.
+ * Returns why the role's path prevents the creation of a profile. A provisioned object may get its profile back after a
+ * deletion in AWS, because pods may have joined the cluster before.
  */
 export const findRolePathBlocker = (desired: Desired, observed: Observed): Reason | undefined =>
   isCreationChecked(desired) ? findRolePathProblem(desired, observed, { isLive: false }) : undefined;
 
-/** Without a ready control plane nothing is created, and the EKS cluster may not exist yet. */
+/**
+ * Reports whether the path is checked before a creation. Without a ready control plane nothing is created, and the EKS
+ * cluster may not exist yet.
+ */
 const isCreationChecked = ({ creationBlocker, isProvisioned }: Desired): boolean =>
   creationBlocker === undefined && !isProvisioned;
 

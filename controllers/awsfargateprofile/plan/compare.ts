@@ -15,15 +15,16 @@ import { ownershipOf } from '../model/identity.ts';
 import { roleEntryOf, isEntryOf } from '../settle-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 
-/** `successor` is the profile that the controller creates afterwards, if any. */
+/** Returns facts for a message. `successor` is the profile that the controller creates afterwards, if any. */
 export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }: FargateProfile) => ({
   name,
   ...(wanted !== undefined && creationBlocker === undefined && { successor: wanted.profile.name }),
 });
 
 /**
- * The ARN that IAM has, if the role is found: a role of another owner may have any path, and other capital letters than
- * the spec. But a role of this controller with another path than wanted is replaced, so the wanted ARN counts.
+ * Returns the ARN that the profile should have. If IAM has the role, this is IAM's ARN: another owner's role may have
+ * any path, and different capital letters from the spec. But this controller replaces its own role if the path is
+ * wrong, so the wanted ARN counts.
  */
 export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
   const found = findRole(observed.roles, role.name);
@@ -46,39 +47,39 @@ export function describeDifferences(desired: Desired, observed: Observed, found:
   );
 }
 
-/** It has the name and the immutable fields that the spec asks for. */
+/** Reports whether the profile has the name and the immutable fields in the spec. */
 export const isAsWanted = (desired: Desired, observed: Observed, found: FargateProfile): boolean =>
   desired.wanted?.profile.name === found.name && describeDifferences(desired, observed, found).length === 0;
 
 /**
- * The control plane's subnets can change later, but EKS cannot change a profile's subnets. So unless spec.subnetIDs is
- * set, any subnets are accepted for an existing profile of this controller.
+ * Reports whether the subnets match. The control plane's subnets can change later, but EKS cannot change a profile's
+ * subnets. So unless spec.subnetIDs is set, any subnets are accepted for an existing profile of this controller.
  */
 export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, found: FargateProfile): boolean =>
   wanted.subnets.length === 0 ||
   areSubnetsEqual(wanted.subnets, found.subnets) ||
   (wanted.subnetSource !== 'spec' && ownershipOf(desired, found).kind === 'ours');
 
-/** IAM cannot change the path of a role. */
+/** Reports whether the role has the wrong path, which IAM cannot change. */
 export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
 /**
- * IAM shows another id for the role than the record, so the role was deleted and recreated. No reconcile has
- * checked the access entry of the new role yet. Another owner may have created it.
+ * Reports whether the role was deleted and recreated: IAM shows a different id from the record. No reconcile has
+ * checked the new role's access entry yet, and another owner may have created the role.
  */
 export function isRecreated({ record }: Pick<Desired, 'record'>, found: FoundRole): boolean {
   const known = roleEntryOf(record, found.name)?.id;
   return known !== undefined && known !== found.id;
 }
 
-// Any user of the account who may tag can remove owner tags. The controller neither changes nor deletes such a profile
-// or role, because a record in the Kubernetes object proves no ownership. But the object must stay, or the profile
-// would block the deletion of its EKS cluster without an owner.
+// Any user of the account who may set tags can remove owner tags. The controller neither changes nor deletes such a
+// profile or role, because a record in the Kubernetes object does not prove ownership. But the object must stay.
+// Otherwise the profile would block the deletion of its EKS cluster without an owner.
 
 /**
- * A profile counts as the object's own if the record has its unique id, or if only a ready control plane could prove that
- * Cluster API Provider AWS created it.
+ * Returns the reason if the profile is the object's, but lacks owner tags. It counts as the object's if the record
+ * contains its unique id, or if only a ready control plane could prove that Cluster API Provider AWS created it.
  */
 export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
   const { identity, record, abandonment } = desired;
@@ -96,7 +97,7 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
     : undefined;
 }
 
-/** As for a profile. */
+/** Returns the reason if the role is the object's, but lacks owner tags; see {@link strippedProfileReason}. */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
   const { identity, record, abandonment } = desired;
   const tags = missingRoleTags(found.tags, identity);
@@ -119,7 +120,7 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
 export const isRoleOurs = (desired: Desired, found: FoundRole): boolean =>
   roleOwnership(found, desired.identity).kind === 'ours' || strippedRoleReason(desired, found) !== undefined;
 
-/** The identity that the object would have if its control plane were ready. */
+/** Returns the identity that the object would have if its control plane were ready. */
 const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'
     ? identity

@@ -30,7 +30,7 @@ const [REJECT, REPLACE] = [
 const KEPT_FOR_TEN_MINUTES = { type: 'Replace', replace: { keepPredecessorFor: '10m' } } as const;
 const STATUSES = ['ACTIVE', 'CREATING', 'DELETING', 'CREATE_FAILED', 'DELETE_FAILED', 'PAUSED'];
 
-/** The profile that the spec asks for, or that has its name. */
+/** Returns a profile with the wanted name, which by default matches the spec. */
 const named = (over: Partial<FargateProfile> = {}): FargateProfile => aProfile(over);
 const other = (over: Partial<FargateProfile> = {}): FargateProfile => aProfile({ name: OTHER, ...over });
 const DIFFERENT = { selectors: [{ namespace: 'other', labels: {} }] };
@@ -61,13 +61,13 @@ const leaving = (given: Given = {}, over: Partial<DesiredInputs> = {}): Desires 
 
 type Row = readonly [situation: string, desires: Desires, seen: Observed, fate: string];
 
-/** The fate of the last one of the profiles. */
+/** Returns what happens to the last of the profiles. */
 function fateOf(desires: Desires, seen: Observed): string {
   const found = seen.profiles.at(-1);
   return found === undefined ? 'no profile' : (whyDeletable(desires(seen), seen, found) ?? 'stays');
 }
 
-/** Each table has a row of the table "Which profile of ours may be deleted"; the first row that fits counts. */
+/** Each table tests one line of `whyDeletable`; the first line that applies counts. */
 const TABLES: Readonly<Record<string, readonly Row[]>> = {
   'of which another profile was made by another record, because it is in no record and not older than what served,': [
     ...[{}, { abandonment: 'removeFinalizer' } as const].map((over): Row => [

@@ -9,18 +9,18 @@ import { ACTIVE } from '../model/profile-status.ts';
 import { entryOf } from '../settle-record.ts';
 import { activeSince, drainObstacle } from './replace.ts';
 
-/** The pods of a predecessor are moved to the profile that replaces it, before the predecessor is deleted. */
+/** Moves a predecessor's pods to the profile that replaces it, before the predecessor is deleted. */
 export interface Drain {
   readonly predecessor: ProfileName;
   readonly successor: Competitor;
-  /** AWS's clock, as that of `until`. The pods that were created later are not moved. */
+  /** The time on AWS's clock, like `until`. Pods that were created later are not moved. */
   readonly since: Ms;
   readonly until: Ms;
-  /** Why no pod can be moved. */
+  /** Why pods cannot be moved. */
   readonly obstacle?: DrainObstacle;
 }
 
-/** `undefined`: the deletion of a profile needs no drain. */
+/** Returns the drain that has to precede the mutation; `undefined` if none is needed. */
 export function drainBefore(mutation: Mutation, desired: Desired, observed: Observed): Drain | undefined {
   const { wanted, drainTimeout, record, now } = desired;
   if (mutation.kind !== 'deleteProfile' || mutation.because !== 'replaced' || drainTimeout === 0) return undefined;
@@ -28,7 +28,7 @@ export function drainBefore(mutation: Mutation, desired: Desired, observed: Obse
   const successor = wanted && findProfile(observed.profiles, wanted.profile.name);
   if (found?.status !== ACTIVE || successor === undefined) return undefined;
   const recorded = entryOf(record, found)?.drainSince;
-  // An older drain moved pods to another profile. A time in the future comes from a wrong clock, and counts as now.
+  // An older drain moved pods to a different profile. A time in the future comes from a wrong clock, and counts as now.
   const since = recorded === undefined || recorded < activeSince(desired, successor) ? now : Math.min(recorded, now);
   const obstacle = drainObstacle(mutation.name, successor.name);
   return {

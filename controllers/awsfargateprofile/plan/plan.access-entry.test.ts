@@ -35,7 +35,7 @@ const plain = living();
 const checked = living({ record: RECORDED_THERE });
 const created = withRole({ id: 'AROAEXAMPLE' });
 const deletedBefore = withRole({ id: 'AROAEXAMPLE', checked: true }, { entry: ROLE_ARN });
-/** Its id is the one of the former role. */
+/** The record's id is the former role's. */
 const OF_OTHER_OWNER = { id: 'AROAFORMER', managed: false } as const;
 const FORMER = { id: 'AROAFORMER', checked: true } as const;
 const recreated = withRole(FORMER);

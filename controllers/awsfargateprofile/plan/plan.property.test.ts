@@ -14,7 +14,7 @@ import { type Planned, POLICY, TAG, forEachPlan, planFor } from '../testing/plan
 import { describeDifferences } from './compare.ts';
 import { plan } from './plan.ts';
 
-// A plan is a function of the object and of what AWS has, so one plan for each situation shows what the controller may do.
+// A plan is a function of the object and of what AWS has, so one plan per situation shows what the controller may do.
 
 const HOUR = 60 * 60_000;
 const mutationsOf = (planned: Planned): readonly Mutation[] =>

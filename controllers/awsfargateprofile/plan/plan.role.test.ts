@@ -54,7 +54,7 @@ const USE_SHARED = 'create profile with /shared; stop: Creating';
 const DELETE_FORMER = 'delete different profile former; stop: DeletingProfile';
 const DENIED = 'stop: NotAllowedByOperator';
 
-/** The tags of a role whose record names policies, a boundary or tags that the controller has put on the role. */
+/** Returns the tags of a role that record policies, a boundary or tags that the controller has added to the role. */
 const recording = (...additions: readonly string[]) => ({ ...ROLE_TAGS, ...recordTag(...additions) });
 const alone = (role: Partial<FoundRole>): Observed => observed({ role: aRole(role) });
 const liveOf = (role?: FoundRole): Observed => observed({ profile: aProfile(), role });
@@ -70,7 +70,7 @@ const bounded = ofSpec({ rolePermissionsBoundary: BOUND });
 const logged = ofSpec({ roleAdditionalPolicies: [LOGS] });
 const NOT_READY = { creationBlocker: newReason('WaitingForEKSControlPlane', { detail: '' }) };
 const notReady = living({}, {}, NOT_READY);
-/** The record has a role of another owner, which an earlier pass has used. */
+/** The record contains another owner's role, which an earlier reconcile has used. */
 const usedBefore = (name: RoleName) => ({ in: HERE, roles: [{ name, id: 'AROATHEIRS', managed: false as const }] });
 const BY = { permissionsBoundary: BOUND };
 const BY_US = { ...BY, tags: recording(`boundary ${BOUND}`) };
@@ -106,7 +106,7 @@ const disputed = living(
 
 const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
-/** The former profile has never served, so that a spec with another name may still replace it. */
+/** The former profile has never served, so a spec with a different name may still replace it. */
 const FORMER_RECORD = {
   in: HERE,
   profiles: [{ name: FORMER_PROFILE, id: PROFILE_ID }],

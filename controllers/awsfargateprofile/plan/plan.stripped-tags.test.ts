@@ -30,7 +30,7 @@ import {
   anObject,
   observed,
 } from '../testing/builders.ts';
-import { READY, completedPass, conditionsOf } from '../testing/completed-pass.ts';
+import { READY, completedReconcile, conditionsOf } from '../testing/completed-reconcile.ts';
 import { describePlan } from '../testing/mutations.ts';
 import { type Desires, deleted, living, testPlans } from '../testing/plan-tables.ts';
 import { plan } from './plan.ts';
@@ -105,7 +105,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ],
       ['another AWSFargateProfile is the owner', leaving, seen({ [OWNER_TAG]: 'team-b/web' }), 'in order'],
       ['it has another id than the recorded one', living(withProfileId('other')), seen({}), NOT_OWNED],
-      ['nothing is recorded, as before the first pass', living(), seen({}), NOT_OWNED],
+      ['nothing is recorded, as before the first reconcile', living(), seen({}), NOT_OWNED],
       [
         'adoptionPolicy is Always',
         living({ spec: { adoptionPolicy: 'Always' }, record: RECORDED_THERE }),
@@ -166,8 +166,11 @@ describe('plan, about a profile or role whose tags were removed', () => {
     ],
   });
 
-  /** Returns the status after a pass over the object, and the plan of the next one, which has the record of the first. */
-  function passOver(
+  /**
+   * Returns the status after a reconcile of the object, and the plan of the next reconcile, which has the record of the
+   * first.
+   */
+  function reconcileOver(
     parts: ObjectParts,
     world: Observed,
     { isDeleted = false, ...over }: Partial<DesiredInputs> & { isDeleted?: boolean } = {},
@@ -175,9 +178,9 @@ describe('plan, about a profile or role whose tags were removed', () => {
     const desires = (of: ObjectParts): Desired => (isDeleted ? deleted : living)(of, over)(world);
     const desired = desires(parts);
     const object = (isDeleted ? aDeletedObject : anObject)(parts);
-    const pass = completedPass({ object, end: plan(desired, world).end, desired, seen: world });
-    const status = statusAfter(pass);
-    return { status, next: describePlan(plan(desires({ ...parts, record: pass.record ?? {}, status }), world)) };
+    const reconcile = completedReconcile({ object, end: plan(desired, world).end, desired, seen: world });
+    const status = statusAfter(reconcile);
+    return { status, next: describePlan(plan(desires({ ...parts, record: reconcile.record ?? {}, status }), world)) };
   }
 
   for (const [situation, parts, world, isDeleted] of [
@@ -185,15 +188,15 @@ describe('plan, about a profile or role whose tags were removed', () => {
     ['both in a deletion', { record: RECORDED_THERE }, seen({}, {}), true],
     ['a role in a deletion', { record: RECORDED_THERE }, onlyRole({}), true],
   ] as const)
-    it(`is not forgotten by the next pass: ${situation}`, () => {
-      const { status, next } = passOver(parts, world, { isDeleted });
+    it(`is not forgotten by the next reconcile: ${situation}`, () => {
+      const { status, next } = reconcileOver(parts, world, { isDeleted });
       expect(next).to.equal(MISSING);
       if (!isDeleted) expect(status.role).to.include({ name: ROLE, id: aRole().id, managed: true });
     });
 
-  it('is not forgotten by the next pass, when the object retains it and status has the name of another profile', () => {
+  it('is not forgotten by the next reconcile, when the object retains it and status has the name of another profile', () => {
     const parts = { record: RECORDED_THERE, status: { profileName: ProfileName.of('earlier') } };
-    const { status, next } = passOver(parts, seen({}), { isDeleted: true, unwanted: 'retain' });
+    const { status, next } = reconcileOver(parts, seen({}), { isDeleted: true, unwanted: 'retain' });
     expect(status.profileARN).to.equal(aProfile().arn);
     expect(next).to.equal('stop: RetainBlocksClusterDeletion');
   });
@@ -242,20 +245,20 @@ describe('plan, about a profile or role whose tags were removed', () => {
     ];
     for (const [situation, seenInAws, expected] of cases)
       it(`${situation}: Ready is ${expected}`, () => {
-        const { status, next } = passOver(ready, seenInAws);
+        const { status, next } = reconcileOver(ready, seenInAws);
         expect(next).to.equal(MISSING);
         expect(conditionsOf(status)['Ready']).to.equal(expected);
         expect(status.ready).to.equal(expected === WORKING);
       });
 
     it('shows in each condition whether profile and role work', () => {
-      const { Ready: _ready, ...parts } = conditionsOf(passOver(ready, world(undefined, stripped)).status);
+      const { Ready: _ready, ...parts } = conditionsOf(reconcileOver(ready, world(undefined, stripped)).status);
       expect(parts).to.include({
         EKSFargateProfileReady: 'False / WaitingForRole',
         IAMFargateRolesReady: BROKEN,
         Stalled: 'True / OwnershipTagMissing',
       });
-      expect(conditionsOf(passOver(ready, world({ ...stripped, status: 'DELETING' }, {})).status)).to.include({
+      expect(conditionsOf(reconcileOver(ready, world({ ...stripped, status: 'DELETING' }, {})).status)).to.include({
         EKSFargateProfileReady: BROKEN,
         IAMFargateRolesReady: 'True / Ready',
       });
@@ -263,7 +266,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
 
     it('is Ready without the permissions boundary that only the limits of the operator ask for', () => {
       const limits = { permissionsBoundary: 'arn:aws:iam::*:policy/bound' };
-      const { status } = passOver(ready, world({}, stripped), { limits });
+      const { status } = reconcileOver(ready, world({}, stripped), { limits });
       expect(conditionsOf(status)['Ready']).to.equal(WORKING);
     });
   });

@@ -37,7 +37,7 @@ import {
   recordTag,
 } from '../testing/fixtures.ts';
 import { describePlan } from '../testing/mutations.ts';
-import { withoutRoles } from '../testing/pass-state.ts';
+import { withoutRoles } from '../testing/reconcile-state.ts';
 import { type Desires, deleted, living, testPlans, withPlan } from '../testing/plan-tables.ts';
 import { plan } from './plan.ts';
 
@@ -66,7 +66,7 @@ const USING_SHARED = observed({ profile: aProfile({ podExecutionRoleArn: SHARED_
 const ofSpec = (spec: Partial<AWSFargateProfileSpec>): Desires => living({ spec });
 const plain = living();
 const WITHOUT_RECORD = { metadata: { annotations: {} } };
-/** The record has the id of a profile that has never been as the spec asked for. */
+/** The record contains the id of a profile that has never matched the spec. */
 const ATTEMPTED = { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } as const;
 const attempted = living({ record: ATTEMPTED });
 const provisioned = living({ record: RECORDED_THERE, status: PROVISIONED });
@@ -86,7 +86,7 @@ const blocked = (spec: Partial<AWSFargateProfileSpec> = {}): Desires => living({
 const FORMER = ProfileName.of('former');
 const FORMER_ROLE = aRole({ name: RoleName.of('former-role') });
 const THIRTY_SECONDS_AGO = NOW - 30_000;
-/** The record has a former profile, and the spec asks for another name. */
+/** The record contains a former profile, and the spec sets a different name. */
 const renamed = (served: { served?: true } = {}, change: Partial<Desired> = {}): Desires =>
   living(
     { spec: { profileName: PROFILE }, record: { in: HERE, profiles: [{ name: FORMER, id: PROFILE_ID, ...served }] } },
@@ -131,7 +131,7 @@ const unansweredRole: Partial<Desired> = {
 const deletion = deleted();
 const retaining = (parts: ObjectParts = {}, change: Partial<Desired> = {}): Desires =>
   deleted(parts, { unwanted: 'retain' }, change);
-/** The record has a time, and EKS has a younger profile that is in no record. */
+/** The record contains a time, and EKS has a younger profile that is in no record. */
 const ELSEWHERE = { record: { ...RECORDED_THERE, last: NOW } };
 const withStranger = (createdAt = NOW): Observed => withFormer({ createdAt }, { createdAt: NOW });
 

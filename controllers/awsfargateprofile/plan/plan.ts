@@ -24,13 +24,14 @@ import { isSucceeded, keptReason, transitReason } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
 /**
- * Unwanted profiles and roles are deleted before new ones are created (docs/adr/0006), unless the object may be
- * replaced: then a profile that serves pods goes after the wanted one has taken over (docs/adr/0022). Profiles are
- * deleted before roles and created after them, because a profile needs its role.
+ * Plans the changes that make AWS match the spec. Unwanted profiles and roles are deleted before new ones are created
+ * (docs/adr/0006), unless the object may be replaced: then a profile that serves pods is deleted after the wanted
+ * profile has taken over (docs/adr/0022). Profiles are deleted before roles and created after them, because a profile
+ * needs its role.
  */
 export function plan(desired: Desired, observed: Observed): Plan {
   const [changes, end] = collect(planParts(desired, observed));
-  // Once the wanted profile serves pods, nothing depends on what it replaces.
+  // Once the wanted profile serves pods, nothing depends on the profile that it replaces.
   const isLeftover = end === undefined && isSucceeded(desired, observed);
   const [removals, wait] = isLeftover ? collect(removeUnwanted(desired, observed)) : [[], undefined];
   const notices = [
@@ -88,8 +89,8 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
 }
 
 /**
- * EKS would refuse to delete the cluster after the deletion of its profiles has stopped all their pods. So nothing of a
- * protected cluster is deleted in its teardown.
+ * Returns why nothing in a protected EKS cluster is deleted during its teardown: EKS would refuse to delete the cluster
+ * after the deletion of its profiles has stopped all their pods.
  */
 function findProtectedDeletion(desired: Desired, observed: Observed): Reason | undefined {
   if (desired.wanted !== undefined || observed.deletionProtection?.kind !== 'on') return undefined;
@@ -100,7 +101,10 @@ function findProtectedDeletion(desired: Desired, observed: Observed): Reason | u
     : newReason('ClusterDeletionProtected', { cluster, region: desired.place.region });
 }
 
-/** Another management cluster, or a restored backup of it, has made this profile: it may need all that the object has. */
+/**
+ * Returns the reason for a profile that another management cluster, or a restored backup of it, has made. The other
+ * side may need everything that the object has.
+ */
 const managedElsewhere = ({ wanted, abandonment }: Desired, { name, arn }: FargateProfile): Reason =>
   newReason('ManagedElsewhere', {
     name,
@@ -109,7 +113,10 @@ const managedElsewhere = ({ wanted, abandonment }: Desired, { name, arn }: Farga
     abandonment,
   });
 
-/** An adoption tag is the only change of its plan: AWS is read again before anything else is changed. */
+/**
+ * Yields the tag that adopts a profile or role. It is the only change of its plan: AWS is read again before anything
+ * else is changed.
+ */
 function* adopt(desired: Desired, observed: Observed): PlanPart {
   const { wanted, identity } = desired;
   if (wanted === undefined) return undefined;
@@ -160,6 +167,9 @@ function healthAfter(drift: readonly Change[]): Health {
   return drift.every(isHarmless) ? 'works' : 'broken';
 }
 
-/** A tag of a role that no profile uses yet is no optional change, but harms nobody. */
+/**
+ * Reports whether pods work without the change: it is optional, or it changes the role's tags, which is not optional
+ * while no profile uses the role.
+ */
 const isHarmless = ({ mutation: { kind }, optional }: Change): boolean =>
   optional === true || kind === 'tagRole' || kind === 'untagRole';

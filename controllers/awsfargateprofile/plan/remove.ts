@@ -14,7 +14,7 @@ import { isSucceeded, keptUntil } from './replace.ts';
 import { entryOf } from '../settle-record.ts';
 import { ACTIVE, CREATE_FAILED, CREATING, DELETE_FAILED, DELETING, isFailed } from '../model/profile-status.ts';
 
-/** One profile in a pass, then the roles. */
+/** Deletes one profile per reconcile, and then the roles. */
 export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart {
   if (desired.unwanted === 'retain') return findRetainedProfileBlocker(desired, observed);
   for (const found of observed.profiles) {
@@ -31,8 +31,8 @@ export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart 
 }
 
 /**
- * The result of a create request is not known yet. That matters only if its profile would be unwanted or use an
- * unwanted role.
+ * Reports whether the result of a create request is still unknown. This matters only if the profile would be unwanted
+ * or would use an unwanted role.
  */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   const { record, wanted } = desired;
@@ -58,11 +58,11 @@ const waitForCreate = ({ isLost }: Desired, next: string): Reason =>
   });
 
 /**
- * EKS deletes no cluster that has profiles, so with `deletionPolicy: Retain` the object waits until a user deletes the
- * profile.
+ * Returns why an object with `deletionPolicy: Retain` waits: EKS does not delete a cluster that has profiles, so the
+ * object waits until a user deletes the profile.
  */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
-  // Without a record of it, a profile may still appear and keep the EKS cluster. A role that appears stays anyway.
+  // A profile that is not recorded may still appear and keep the EKS cluster. A role that appears stays anyway.
   const mayAppear = desired.isLost || hasOpenRequest(desired.record.profiles);
   if (mayAppear && observed.cluster !== 'gone') return waitForCreate(desired, 'continues');
   const found = observed.profiles.find(
@@ -97,8 +97,8 @@ function* removeProfile(desired: Desired, observed: Observed, found: FargateProf
 }
 
 /**
- * The plan ends after the deletion of a role that is made again with another path, because IAM may still show the
- * deleted one.
+ * Deletes an unwanted role. The plan ends after the deletion of a role that is recreated with a different path, because
+ * IAM may still show the deleted role.
  */
 function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): PlanPart {
   const { name } = found;
@@ -111,7 +111,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
     return user.status === DELETING ? newReason('DeletingProfile', { name: user.name }) : undefined;
   if (found.blockers.length > 0) return newReason('RoleBlocked', { name, blockers: found.blockers });
   const ownership = roleOwnership(found, desired.identity);
-  // The documented IAM policy allows only changes of roles with the tags of this controller.
+  // The documented IAM policy allows changes only of roles with this controller's tags.
   if (ownership.kind === 'ours' && !ownership.stamped)
     yield change({ kind: 'tagRole', name, tags: roleOwnershipTags(desired.identity), retiring: true });
   for (const policyArn of found.attached) yield change({ kind: 'detachPolicy', name, policyArn, retiring: true });
@@ -122,7 +122,10 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
     : undefined;
 }
 
-/** Roles of this controller that the object does not need any more, and that stay because another owner's profile uses them. */
+/**
+ * Returns this controller's roles that the object no longer needs, and that stay because another owner's profile uses
+ * them.
+ */
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
@@ -146,8 +149,9 @@ export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
 }
 
 /**
- * A role stays while any profile uses it, even one of another owner, because its pods stop working without the role. If
- * all such profiles are being deleted, the object waits, because nobody would delete the role afterwards.
+ * Returns a profile that uses the role. The role stays while any profile uses it, even another owner's, because the
+ * profile's pods stop working without the role. If all such profiles are being deleted, the object waits, because
+ * otherwise nobody would delete the role.
  */
 function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): FargateProfile | undefined {
   const users = profiles.filter(({ podExecutionRoleArn }) => podExecutionRoleArn === arn);
@@ -156,12 +160,15 @@ function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): F
 
 export type DeletionCause = Extract<Mutation, { kind: 'deleteProfile' }>['because'];
 
-/** How long a first attempt may be deleted because the spec was corrected meanwhile, by AWS's clock. */
+/**
+ * How long after its creation, on AWS's clock, a profile that never served may be deleted because the spec was
+ * corrected.
+ */
 const FIRST_ATTEMPT: Ms = 60 * 60_000;
 
 /**
- * Which profile of the object may be deleted, and why; `undefined`: it stays. The first row that fits counts. Nothing else
- * decides about the deletion of a profile: a record or a status is never a reason for it.
+ * Returns why a profile of the object may be deleted; `undefined`: it stays. The first line that applies counts.
+ * Nothing else decides about the deletion of a profile: a record or a status is never a reason for it.
  */
 export function whyDeletable(desired: Desired, observed: Observed, found: FargateProfile): DeletionCause | undefined {
   const { wanted, unwanted, elsewhere, isReplaceable, isQuotaExceeded } = desired;
@@ -169,7 +176,7 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
   if (elsewhere.length > 0) return undefined;
   if (wanted === undefined) return unwanted === 'delete' ? 'unwanted' : undefined;
   const isWanted = isAsWanted(desired, observed, found);
-  // Only a retry of what has failed before waits for a backoff.
+  // Only the retry of a failed profile waits for a backoff.
   if (isFailed(found)) return isWanted ? 'failed' : found.name === wanted.profile.name ? 'different' : 'unwanted';
   if (isWanted) return undefined;
   if (isSucceeded(desired, observed)) return keptUntil(desired, observed) <= desired.now ? 'replaced' : undefined;
@@ -178,7 +185,10 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
   return isQuotaExceeded && isDispensable ? 'unwanted' : undefined;
 }
 
-/** Pods need it until the wanted profile is ACTIVE, also if no pass has found everything in order since its creation. */
+/**
+ * Reports whether the profile is the object's last ACTIVE one. Pods need it until the wanted profile is ACTIVE, even if
+ * no reconcile has found everything in order since its creation.
+ */
 const isLastActive = (desired: Desired, { profiles }: Observed, found: FargateProfile): boolean =>
   found.status === ACTIVE &&
   !oursOf(desired, profiles).some(({ name, status }) => name !== found.name && status === ACTIVE);
@@ -188,7 +198,9 @@ function isFirstAttempt(desired: Desired, found: FargateProfile): boolean {
   return isYoung && hasNeverServed(desired, found);
 }
 
-/** This record has a create request for the profile, which has never been as the spec asked for. */
+/**
+ * Reports whether this record contains a create request for the profile, and the profile has never matched the spec.
+ */
 function hasNeverServed({ record }: Desired, found: FargateProfile): boolean {
   const entry = entryOf(record, found);
   return entry !== undefined && entry.served !== true;

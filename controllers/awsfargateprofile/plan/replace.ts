@@ -13,7 +13,7 @@ import { isAsWanted, areSubnetsAsWanted, replacementFacts } from './compare.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { ACTIVE, CREATING, DELETING } from '../model/profile-status.ts';
 
-/** So that EKS knows the wanted profile everywhere before its predecessors are deleted. */
+/** The minimum time, so that EKS knows the wanted profile everywhere before its predecessors are deleted. */
 const SHORTEST_OVERLAP: Ms = 30_000;
 
 type Profiles = Pick<Observed, 'profiles'>;
@@ -24,21 +24,24 @@ const wantedOf = (desired: Desired, { profiles }: Profiles): FargateProfile | un
 const predecessorsOf = (desired: Desired, { profiles }: Profiles): readonly FargateProfile[] =>
   oursOf(desired, profiles).filter(({ name }) => name !== desired.wanted?.profile.name);
 
-/** A profile with the wanted name that differs from the spec takes over from no other, and not from itself. */
+/**
+ * Reports whether the wanted profile has taken over. A profile with the wanted name that differs from the spec does not
+ * take over.
+ */
 export function isSucceeded(desired: Desired, observed: Observed): boolean {
   const found = wantedOf(desired, observed);
   return found?.status === ACTIVE && isAsWanted(desired, observed, found);
 }
 
 /**
- * Since when this very profile, known by its unique id, has been ACTIVE and wanted, in ms since 1970. A time in the future
- * comes from a wrong clock, and counts as now.
+ * Returns since when this profile, identified by its unique id, has been ACTIVE and wanted, in ms since 1970. A time in
+ * the future comes from a wrong clock, and counts as now.
  */
 export function activeSince(desired: Desired, found: FargateProfile): Ms {
   return Math.min(entryOf(desired.record, found)?.activeSince ?? desired.now, desired.now);
 }
 
-/** Until when the predecessors stay beside the ACTIVE wanted profile, in ms since 1970. */
+/** Returns until when the predecessors stay next to the ACTIVE wanted profile, in ms since 1970. */
 export function keptUntil(desired: Desired, observed: Profiles): Ms {
   const wanted = wantedOf(desired, observed);
   const since = wanted === undefined ? desired.now : activeSince(desired, wanted);
@@ -58,7 +61,9 @@ export function creatingReason(desired: Desired, observed: Profiles, name: strin
     : newReason('Replacing', { name, predecessor: serving.name });
 }
 
-/** Of an object whose wanted profile serves pods, if none of its predecessors has to be deleted yet. */
+/**
+ * Returns the reason to report while the wanted profile serves pods and none of its predecessors has to be deleted yet.
+ */
 export function keptReason(desired: Desired, observed: Profiles): Reason | undefined {
   const kept = predecessorsOf(desired, observed);
   const { wanted, now } = desired;
@@ -73,14 +78,17 @@ export function keptReason(desired: Desired, observed: Profiles): Reason | undef
   return newReason('PredecessorKept', facts);
 }
 
-/** EKS writes the name of the profile into a label of its pods, and gives a new pod to the first name that matches it. */
+/**
+ * Returns why pods cannot be moved. EKS writes the profile's name into a label of its pods, and assigns a new pod to
+ * the matching profile whose name comes first.
+ */
 export function drainObstacle(predecessor: string, successor: string): DrainObstacle | undefined {
   if (!isLabelValue(predecessor)) return 'noLabel';
   return isPreferred(successor, predecessor) ? undefined : 'comesLater';
 }
 
 export function transitReason(desired: Desired, observed: Observed): Reason | undefined {
-  // Once the wanted profile serves pods, the pass does not wait for what EKS does to its predecessors.
+  // Once the wanted profile serves pods, the reconcile does not wait for EKS's changes to its predecessors.
   if (isSucceeded(desired, observed)) return undefined;
   for (const found of oursOf(desired, observed.profiles)) {
     if (found.status === DELETING) return newReason('DeletingProfile', replacementFacts(desired, found));
@@ -93,7 +101,10 @@ export function transitReason(desired: Desired, observed: Observed): Reason | un
   return undefined;
 }
 
-/** The role is not compared, because it has not been read yet. */
+/**
+ * Reports whether a profile that is being created matches the spec. Its role is not compared, because it has not been
+ * read yet.
+ */
 function isCreatedAsWanted(desired: Desired, found: FargateProfile): boolean {
   const wanted = desired.wanted?.profile;
   return (

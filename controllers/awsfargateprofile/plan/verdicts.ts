@@ -13,12 +13,12 @@ import { isRoleOurs, strippedProfileReason } from './compare.ts';
 import { creatingReason, isSucceeded, servingPredecessor } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
-// What the plan says for the report, which decides nothing itself.
+// What the plan says for the report. The report itself decides nothing.
 
 /** Until these changes are complete, new pods cannot start on an ACTIVE profile. */
 const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
 
-/** Why no pod can start on the profile until AWS has made the change, and maybe more. */
+/** Returns why no pod can start on the profile until AWS has made this change, and maybe others. */
 export function interruptionBy(mutation: Mutation, desired: Desired, observed: Observed): Reason | undefined {
   if (mutation.kind === 'deleteProfile')
     return isSucceeded(desired, observed) ? undefined : newReason('DeletingProfile', { name: mutation.name });
@@ -52,7 +52,7 @@ function rolePathAdvice(desired: Desired, observed: Observed): readonly Advice[]
   return reason === undefined ? [] : [{ event: reason.name, message: messageOf(reason), isInStatus: false }];
 }
 
-/** A profile that is to be created is the object's too. */
+/** Returns the object's profiles, including one that is to be created. */
 export function ownProfiles(desired: Desired, { profiles }: Observed): readonly OwnProfile[] {
   const wanted = desired.wanted?.profile.name;
   const isToBeCreated = wanted !== undefined && findProfile(profiles, wanted) === undefined;
@@ -67,7 +67,10 @@ export function ownProfiles(desired: Desired, { profiles }: Observed): readonly 
   return isToBeCreated ? [...found, { name: wanted, ownership: 'ours' }] : found;
 }
 
-/** The profile that stops the reconcile, or the one that serves until the wanted one is ACTIVE, or the wanted one. */
+/**
+ * Returns the name of the profile that stops the reconcile, or of the profile that serves until the wanted one is
+ * ACTIVE, or of the wanted profile.
+ */
 export function profileToShow(desired: Desired, observed: Observed, end: Reason | undefined): ProfileName | undefined {
   const stopping = end && profileIn(end, observed);
   if (stopping !== undefined) return stopping.name;
@@ -89,7 +92,7 @@ function profileIn(reason: Reason, { profiles }: Observed): FargateProfile | und
   return isAboutProfile ? findProfile(profiles, reason.facts.name) : undefined;
 }
 
-/** A role that is to be created is managed too. */
+/** Reports whether the controller manages the role, or is to create it. */
 export function isRoleManaged(desired: Desired, { roles }: Observed): boolean {
   const role = desired.wanted?.role;
   if (role?.kind !== 'managed') return false;

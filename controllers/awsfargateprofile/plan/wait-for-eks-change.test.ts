@@ -13,7 +13,7 @@ describe('transitReason for a profile that is', () => {
   const seen = (status: string, tags: FargateProfile['tags'] = PROFILE_TAGS): Observed =>
     observed({ profile: aProfile({ status, tags }) });
   const OTHER = ProfileName.of('other');
-  /** A profile beside the wanted one, which is ACTIVE. */
+  /** A profile next to the wanted one, which is ACTIVE. */
   const beside = (status: string, wanted: Partial<FargateProfile> = {}): Observed => ({
     ...seen('ACTIVE'),
     profiles: [aProfile({ name: OTHER, status }), aProfile(wanted)],

@@ -24,7 +24,7 @@ import {
   type Description,
 } from './wording.ts';
 
-/** `detail` has the error message of AWS and the name of the call, `about` the condition that becomes False. */
+/** `detail` contains AWS's error message and the name of the call; `about` is the condition that becomes False. */
 export type FailedCall = { readonly detail: string; readonly about?: AffectedConditionType };
 
 export interface TagChange {
@@ -36,7 +36,7 @@ export interface TagChange {
 const describeTagChange = ({ change, keys, resource }: TagChange): string =>
   `${change} the ${keys.length === 1 ? 'tag' : 'tags'} ${listed(keys.map(quoted))} of ${resource}`;
 
-/** `signatureTime`: AWS rejects the time in the signature. `serviceError`: AWS has an error of its own. */
+/** `signatureTime`: AWS rejects the time in the signature. `serviceError`: AWS reports an error of its own. */
 type Unavailability = 'throttled' | 'signatureTime' | 'serviceError' | 'noAnswer';
 
 const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> = {
@@ -51,14 +51,14 @@ const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> 
 const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 
 /**
- * `violation` names a field with a value that AWS cannot accept, and the right form. It is told unless AWS itself names
- * another field.
+ * `violation` says which field has a value that AWS cannot accept, and what the right form is. The message contains it
+ * unless AWS's own message refers to another field.
  */
 type Refusal = FailedCall & { readonly subnets?: SubnetSource; readonly violation?: string | undefined };
 
 const SELECTORS = 'spec.selectors';
 const SUBNETS = /\bsubnets?\b/i;
-/** The field to correct, by what the error message of AWS names. The first match counts. */
+/** The field to correct, by a word in AWS's error message. The first match counts. */
 const FIELDS_BY_WORD: readonly (readonly [word: RegExp, field: string])[] = [
   [/permissions ?boundary/i, 'spec.rolePermissionsBoundary'],
   [/\bpolicy\b/i, 'spec.roleAdditionalPolicies'],
@@ -86,7 +86,7 @@ export const AWS_CALL_REASONS = {
   }),
   AWSUnavailable: defineReason<FailedCall & { readonly why?: Unavailability }>({
     nature: 'outage',
-    // The rate limiter delays throttled requests already. With a longer delay, one of 200 profiles that were created at
+    // The rate limiter already delays throttled requests. With a longer delay, one of 200 profiles that were created at
     // once came half a minute after all others.
     poll: (waited, facts) => (facts.why === 'throttled' ? 2 * SECOND : whileUnavailable(waited, facts)),
     describe: ({ detail }) => detail,

@@ -25,7 +25,7 @@ import { EKS_CLUSTER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 
 const credentials = { conditionType: 'CredentialsReady' } as const;
 
-/** The first retry comes soon: an expired session may be renewed by then. */
+/** The first retry comes soon, because an expired session may be renewed by then. */
 const pollUnusable = pollDoubling(SECOND, 2 * MINUTE);
 
 const unusable = <F extends Description>(remedy: (facts: F) => string): ReasonSpec<F> => ({
@@ -36,7 +36,10 @@ const unusable = <F extends Description>(remedy: (facts: F) => string): ReasonSp
   remedy,
 });
 
-/** A user may be about to create what is missing, so `Stalled` becomes True only after a delay. */
+/**
+ * Defines a reason for missing credentials. A user may be about to create what is missing, so `Stalled` becomes True
+ * only after a delay.
+ */
 const missing = <F extends Description>(remedy: (facts: F) => string): ReasonSpec<F> => ({
   ...unusable(remedy),
   patience: MISSING_PATIENCE,
@@ -47,7 +50,7 @@ const fixed =
   ({ abandonment }: Description & Abandonable & OfTarget): string =>
     remedyFor(action, outlook, abandonment);
 
-/** `missing` has kind and name. */
+/** `missing` contains kind and name. */
 const absent =
   (action: (missing: string) => string) =>
   ({ missing: object, abandonment }: Description & Abandonable & { readonly missing: string }): string =>
@@ -103,7 +106,7 @@ export const CREDENTIAL_REASONS = {
   SecretIncomplete: missing(
     fixed('Add the missing keys to the Secret; temporary credentials also need the key SessionToken'),
   ),
-  /** AWS often names no policy if the role is in another account. */
+  /** If the role is in another account, AWS's error often does not say which policy denies the call. */
   AssumeRoleDenied: missing<Description & Abandonable & { readonly denial: Denial }>(
     ({ denial: { policy }, abandonment }) =>
       remedyFor(

@@ -19,35 +19,38 @@ export interface ReasonSpec<F> {
   readonly nature: Nature;
   readonly conditionType?: AffectedConditionType;
   readonly poll: Poll<F>;
-  /** Object and problem: whole sentences, the last one without its full stop. */
+  /** Describes the object and its problem in whole sentences, the last one without its period. */
   readonly describe: (facts: F) => string;
-  /** What the user can do, then what the controller does, in the same form. */
+  /** Says what the user can do, and then what the controller does, in the same form. */
   readonly remedy?: (facts: F) => string;
   /**
    * How long `Reconciling` is True before `Stalled` becomes True. Without it, `retry` counts attempts, and `human` sets
    * `Stalled` at once.
    */
   readonly patience?: Ms;
-  /** `Ready` then stays True for a while, as in an outage of AWS. */
+  /** `Ready` then stays True for a while, as in an AWS outage. */
   readonly mayStopBeforeAwsRead?: true;
   /**
    * The profile can work although a user must act: `Ready` stays, and `Stalled` shows the reason, unless AWS shows that
-   * profile or role does not work any more.
+   * profile or role no longer works.
    */
   readonly keepsReady?: true;
-  /** An event tells when the wait begins, for waits in which the controller does nothing for the object. */
+  /**
+   * An event announces the beginning of the wait. This is for waits in which the controller does nothing for the
+   * object.
+   */
   readonly announced?: true;
-  /** No condition and no event shows the reason. */
+  /** Neither a condition nor an event shows the reason. */
   readonly unreported?: true;
   /** The texts once the object has waited for the time `after`. */
   readonly late?: { readonly after: Ms } & Required<Pick<ReasonSpec<F>, 'describe' | 'remedy'>>;
-  /** Which change of another object of the cluster can end the wait. `changed` includes `gone`. */
+  /** Which change of another object in the EKS cluster can end the wait. `changed` includes `gone`. */
   readonly endedBySibling?: SiblingChange;
 }
 
 export const defineReason = <F>(entry: ReasonSpec<F>): ReasonSpec<F> => entry;
 
-/** The delay of the next pass of an object that has already waited for `waited`. */
+/** Returns the delay before the next reconcile of an object that has already waited for `waited`. */
 export type Poll<F = unknown> = (waited: Ms, facts: F) => Ms;
 
 export const SECOND: Ms = 1_000;
@@ -67,7 +70,7 @@ export const pollEvery =
     interval;
 /** For waits that end with a watch event. The delay only matters if that event is missed. */
 export const pollRarely = pollEvery(10 * MINUTE);
-/** AWS sends no event about a user's action. */
+/** The delay for waits that a user's action in AWS ends, because AWS sends no event about it. */
 export const pollForUserAction: Poll = (waited) => clamp(MINUTE, waited, 10 * MINUTE);
 /** The delay equals the time already waited, so the delays double. */
 export const pollDoubling =
@@ -76,10 +79,10 @@ export const pollDoubling =
     clamp(first, waited, cap);
 
 /**
- * Tools such as Flux apply objects in any order, and IAM takes up to two minutes to make a new permission visible
- * everywhere.
+ * How long an object or permission may be missing before `Stalled` becomes True. Tools such as Flux apply objects in
+ * any order, and IAM takes up to two minutes to propagate a new permission.
  */
 export const MISSING_PATIENCE: Ms = 2 * MINUTE;
 
-/** The controller continues to retry. */
+/** The number of failed attempts after which `Stalled` becomes True. The controller continues to retry. */
 export const ATTEMPTS_UNTIL_STALLED = 5;

@@ -30,8 +30,8 @@ export const EKS_CLUSTER_REASONS = {
       status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues',
   }),
   /**
-   * `said` is EKS's answer to a change of a profile of this cluster, which may be that of another object. `remaining`
-   * is the rest of the time in which no such change is sent.
+   * `said` is EKS's answer to a change of a profile in this cluster, maybe of another object's profile. `remaining` is
+   * the rest of the time in which no such change is sent.
    */
   ClusterUpdating: defineReason<{ readonly cluster: string; readonly said: string; readonly remaining: Ms }>({
     nature: 'wait',
@@ -53,9 +53,9 @@ export const EKS_CLUSTER_REASONS = {
   }),
 } as const;
 
-/** While a pass of this process watches the change, whose end enqueues the waiting object. */
+/** The delay while a reconcile of this process watches the change, whose end enqueues the waiting object. */
 const OBSERVED_SIBLING_POLL: Ms = 30 * SECOND;
-/** While no pass watches the change, for example that of another manager. */
+/** The delay while no reconcile watches the change, for example because another manager sent it. */
 const UNOBSERVED_SIBLING_POLL: Ms = 5 * SECOND;
 
 export const SIBLING_REASONS = {

@@ -13,10 +13,10 @@ export type ReportedIssue = {
   readonly resourceIds: readonly string[];
 };
 
-/** The most health issues, and resources of an issue, that are shown. */
+/** The maximum number of health issues, and of resources per issue, that are shown. */
 const MAX_SHOWN = 10;
 
-/** The API server refuses an object that is too large. */
+/** Returns the first issues with shortened texts, because the API server rejects an object that is too large. */
 export const firstIssues = (issues: readonly ReportedIssue[]): readonly ReportedIssue[] =>
   issues.slice(0, MAX_SHOWN).map(({ code, message, resourceIds }) => ({
     code: cut(code, MAX_FACT),
@@ -24,7 +24,7 @@ export const firstIssues = (issues: readonly ReportedIssue[]): readonly Reported
     resourceIds: resourceIds.slice(0, MAX_SHOWN).map((id) => cut(id, MAX_FACT)),
   }));
 
-/** The caller adds the full stop. */
+/** Describes the issues. The caller adds the period. */
 export function describeIssues(issues: readonly ReportedIssue[]): string {
   if (issues.length === 0) return 'EKS gives no reason';
   const shown = firstIssues(issues).map(({ code, message, resourceIds }) =>
@@ -44,7 +44,7 @@ type Kept = Replaced & {
   readonly taker: string;
   readonly until: Ms;
   readonly remaining: Ms;
-  /** Undefined: the pods are not evicted, because spec.updateStrategy.replace.drainTimeout is not set. */
+  /** `undefined`: the pods are not evicted, because spec.updateStrategy.replace.drainTimeout is not set. */
   readonly drain?: { readonly timeout: Ms; readonly obstacle?: DrainObstacle };
 };
 
@@ -52,18 +52,18 @@ type Drains = Replaced & {
   readonly since: Ms;
   readonly until: Ms;
   readonly remaining: Ms;
-  /** The pods on the predecessor, and those of them that still have to leave. */
+  /** The number of pods on the predecessor, and of those that still have to leave. */
   readonly counts?: { readonly total: number; readonly left: number };
   /** The first pod whose eviction the API server refuses, and why. */
   readonly refused?: { readonly pod: string; readonly said: string; readonly others: number };
   readonly problem?: { readonly problem: string; readonly remedy: string };
-  /** This pass has begun the drain. */
+  /** This reconcile has begun the drain. */
   readonly begins?: true;
 };
 
 type DrainObstacle = 'noLabel' | 'comesLater';
 
-/** Why the pods of a predecessor cannot be moved to its successor. */
+/** Describes why a predecessor's pods cannot be moved to its successor. */
 export const describeObstacle = (obstacle: DrainObstacle, predecessor: string, successor: string): string =>
   obstacle === 'noLabel'
     ? `the name ${quoted(predecessor)} is not a valid label value, so no label shows its pods`
@@ -82,7 +82,7 @@ type Succeeded = Named & { readonly successor?: string };
 const describeSuccessor = (name: string, successor: string): string =>
   successor === name ? 'recreates it with the current spec' : `creates Fargate profile ${quoted(successor)}`;
 
-/** EKS usually needs minutes to create or delete a profile. The controller never gives up. */
+/** When the message changes. EKS usually needs minutes to create or delete a profile. The controller never gives up. */
 const LATE_AFTER: Ms = 30 * MINUTE;
 
 const late = <F>(describe: (facts: F) => string) => ({

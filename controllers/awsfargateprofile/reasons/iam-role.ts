@@ -26,7 +26,7 @@ const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
   condition: 'Fix this condition in the trust policy of the role, so that it allows what EKS sends',
 };
 
-/** How a user lets EKS admit a role by an access entry, which may have a path. */
+/** How a user lets EKS admit a role through an access entry. Such a role may have a path. */
 const CHANGE_MODE =
   'change the authentication mode of the EKS cluster to API_AND_CONFIG_MAP (in spec.accessConfig.authenticationMode of its control plane, or with aws eks update-cluster-config). You cannot change it back to CONFIG_MAP';
 
@@ -40,7 +40,7 @@ const ENTRY_STATES = {
 
 export const ROLE_REASONS = {
   /**
-   * `other`: the role with this name has another ARN in IAM than spec.roleARN, which is `wanted`. `isOfCapa`: Cluster
+   * `other`: IAM's role with this name has a different ARN from spec.roleARN, which is `wanted`. `isOfCapa`: Cluster
    * API Provider AWS shares this role between profiles.
    */
   RoleNotFound: defineReason<
@@ -66,7 +66,7 @@ export const ROLE_REASONS = {
             : `Create the role ${ROLE_CONTENTS}. Or fix the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
   }),
-  /** `mistake` is undefined if only EKS rejects the role. `ours`: the controller manages the trust policy. */
+  /** `mistake` is `undefined` if only EKS rejects the role. `ours`: the controller manages the trust policy. */
   RoleTrustInvalid: defineReason<
     Named & { readonly problem: string; readonly mistake?: TrustMistake; readonly ours: boolean }
   >({
@@ -96,7 +96,7 @@ export const ROLE_REASONS = {
         ? `Set the same values in both objects, as far as the API server accepts them. ${OR_REPLACE_OBJECT}. Until then the controller changes nothing in AWS for this object`
         : 'Set the same values in both objects, or give this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object',
   }),
-  /** `other` is an object of another manager that is being deleted or gets another role. */
+  /** `other` is another manager's object that is being deleted or gets another role. */
   WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({
     nature: 'wait',
     ...iam,
@@ -106,7 +106,7 @@ export const ROLE_REASONS = {
     remedy: ({ other }) =>
       `The controller continues when ${other} no longer has the role. To continue at once, set another role in spec.roleName`,
   }),
-  /** `refusal` is the error message of AWS about the access entry. */
+  /** `refusal` is AWS's error message about the access entry. */
   RoleRecreated: defineReason<
     Named & {
       readonly arn: string;
@@ -127,7 +127,7 @@ export const ROLE_REASONS = {
         ? ''
         : `. Or, if AWS denies the controller a request, allow it eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry, and it replaces the access entry of a role that it created. AWS rejects the controller's request about the access entry. AWS says: ${cut(refusal, MAX_FACT)}`),
   }),
-  /** `detail` is the error of the AWS call that has failed, if one has. */
+  /** `detail` is the error of the failed AWS call, if there was one. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
     nature: 'wait',
     ...iam,
@@ -139,9 +139,7 @@ export const ROLE_REASONS = {
         ? RETRIES
         : `${IF_UNREACHABLE}. ${RETRIES}. The controller could not read the access entry: ${cut(detail, MAX_FACT)}`,
   }),
-  /**
-   * `isLive`: the profile exists and stays, because a user may have entered the role into aws-auth without its path.
-   */
+  /** `isLive`: the profile exists and stays, because a user may have added the role to aws-auth without its path. */
   RolePathNotMapped: defineReason<
     Named & { readonly path: string; readonly field: string; readonly cluster: string; readonly isLive?: boolean }
   >({

@@ -25,7 +25,7 @@ export const CLUSTER_REASONS = {
     remedy: () =>
       'Create the Cluster, and the controller continues. If spec.clusterName is wrong, delete this object and create it with the right name',
   }),
-  /** `what` has kind and key. */
+  /** `what` contains kind and key. */
   ClusterDeleting: defineReason<{ readonly what: string }>({
     nature: 'wait',
     announced: true,
@@ -34,7 +34,7 @@ export const CLUSTER_REASONS = {
     remedy: () =>
       'If you recreate the cluster, reapply this object once the old cluster is gone. Otherwise delete this object, and remove it from your Git repository',
   }),
-  /** clusterctl may be moving the Cluster, so nothing is changed in AWS for the time that remains. */
+  /** clusterctl may be moving the Cluster, so nothing is changed in AWS for the remaining time. */
   ClusterVanished: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
     poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
@@ -162,7 +162,7 @@ export const TARGET_REASONS = {
 } as const;
 
 export const API_SERVER_REASONS = {
-  /** `isInvalid`: the object that `reason` names has fields with wrong types. */
+  /** `isInvalid`: the object in `reason` has fields with wrong types. */
   WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string; readonly isInvalid?: true }>({
     nature: 'outage',
     // No watch event follows a request that was rejected or got no answer.

@@ -25,7 +25,9 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const WAITS = [0, 1, 1_234, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 24 * 60 * MINUTE];
 
-/** Reasons whose messages name a field of the control plane, or of spec.eksCluster for an object without a Cluster. */
+/**
+ * Reasons whose messages contain a field of the control plane, or of spec.eksCluster for an object without a Cluster.
+ */
 const OF_TARGET: readonly ReportedName[] = [
   'CredentialsMissing',
   'RegionInvalid',
@@ -72,7 +74,7 @@ describe('REASONS', () => {
         expect(detail).not.to.match(/\b(somebody|nobody|by itself|on its own|anew|any more|goes on|mend)\b/i));
 
       it('has a message without times and request IDs, which would change it with every attempt', () => {
-        // The time until which a predecessor stays, and the id of a profile, are the same in each pass.
+        // The time until which a predecessor stays, and a profile's id, are the same in each reconcile.
         if (name === 'PredecessorKept' || name === 'Draining' || name === 'ManagedElsewhere') return;
         expect(detail).not.to.match(/\d{4}-\d\d-\d\dT|request ?id|[0-9a-f]{8}-[0-9a-f]{4}-/i);
         expect(messageOf(each)).to.equal(detail);
@@ -86,7 +88,7 @@ describe('REASONS', () => {
     });
   }
 
-  it('reports nothing about a pass that ended without a result, and something about each other end', () => {
+  it('reports nothing about a reconcile that ended without a result, and something about each other end', () => {
     const because = 'the lease may have run out';
     const unreported = [
       newReason('Conflict', {}),

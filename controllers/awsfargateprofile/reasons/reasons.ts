@@ -25,19 +25,19 @@ import {
 import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 
 /**
- * Within this time the rate limiter usually admits a request again, the manager renews its lease, or another pass
- * releases the lock of a role.
+ * Within this time the rate limiter usually admits a request again, the manager renews its lease, or another reconcile
+ * releases a role's lock.
  */
 const MOMENT: Ms = 1_000;
 const unreported = { nature: 'wait', unreported: true, poll: pollEvery(MOMENT), describe: () => '' } as const;
 
-/** Nothing is reported: the object has no problem, and the next pass comes soon. */
+/** Reasons that are not reported, because the object has no problem and the next reconcile comes soon. */
 export const UNREPORTED_REASONS = {
   /** Another client wrote or deleted the object. */
   Conflict: defineReason<object>(unreported),
-  /** For example by a change of the pass itself. */
+  /** What was read is outdated, for example because of the reconcile's own change. */
   Outdated: defineReason<{ readonly because: string }>(unreported),
-  /** For example without the lease or during a pause. */
+  /** The reconcile may not continue now, for example without the lease or during a pause. */
   NotNow: defineReason<{ readonly because: string }>(unreported),
 } as const;
 
@@ -46,7 +46,7 @@ export type { ReportedIssue } from './fargate-profile.ts';
 export { describeIssues, describeObstacle, firstIssues } from './fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './definition.ts';
 
-/** The controller finds most of these before it reads AWS. */
+/** Most of these reasons are found before the controller reads AWS. */
 const KUBERNETES_REASONS = {
   ...API_SERVER_REASONS,
   ...FOREIGN_CRD_REASONS,
@@ -56,9 +56,7 @@ const KUBERNETES_REASONS = {
   ...MOVE_AND_DELETION_REASONS,
 } as const;
 
-/**
- * Each key is the `reason` of a condition. The conditions, the requeues, docs/conditions.md and tests use this table.
- */
+/** Each key is the `reason` of a condition. Conditions, requeues, docs/conditions.md and tests use this table. */
 export const REASONS = {
   ...KUBERNETES_REASONS,
   ...CREDENTIAL_REASONS,
@@ -82,20 +80,20 @@ const TABLE: { readonly [R in ReasonName]: ReasonSpec<Facts[R]> } = ALL_REASONS;
 /** The facts of the reasons that users see. */
 export type ReportedFacts = Pick<Facts, keyof typeof REASONS>;
 
-/** Why a pass ended before AWS matched the spec, with the values for the texts. */
+/** Why a reconcile ended before AWS matched the spec, with the values for the texts. */
 export type Reason<R extends ReasonName = ReasonName> = {
   readonly [K in R]: { readonly name: K; readonly facts: Facts[K] };
 }[R];
 
 export const newReason = <R extends ReasonName>(name: R, facts: Facts[R]): Reason<R> => ({ name, facts });
 
-/** `resource` is for example `IAM role "pods"`. */
+/** Returns the reason for contradictory answers about `resource`, for example `IAM role "pods"`. */
 export const inconsistentAnswers = (resource: string): Reason =>
   newReason('Propagating', {
     detail: `AWS gives contradictory answers about ${resource}. Usually a recent change has not reached all parts of AWS yet`,
   });
 
-/** `undefined`: the `nature` decides about `Stalled`. */
+/** Returns how long `Stalled` is delayed; `undefined`: the `nature` alone decides about `Stalled`. */
 export const patienceFor = ({ name }: Reason): Ms | undefined => TABLE[name].patience;
 
 export const mayStopBeforeAwsRead = ({ name }: Reason): boolean => TABLE[name].mayStopBeforeAwsRead === true;
@@ -108,7 +106,10 @@ export const isUnreported = ({ name }: Reason): boolean => TABLE[name].unreporte
 
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
 
-/** Such a problem is solved once a later pass ends with a reason that is found in AWS. */
+/**
+ * Reports whether the reason is about Kubernetes objects. Such a problem is solved once a later reconcile ends with a
+ * reason that is found in AWS.
+ */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
   reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);
 
@@ -126,23 +127,29 @@ export const pollOf = <R extends ReasonName>({ name, facts }: Reason<R>, waited:
 export const describeReason = <R extends ReasonName>({ name, facts }: Reason<R>): string =>
   toPrintableLine(capitalised(TABLE[name].describe(facts)));
 
-/** The rest of the message is for the remedy. */
+/** The maximum length of a description. The rest of the message is for the remedy. */
 const MAX_DESCRIPTION = MAX_MESSAGE / 2;
 
-/** Hidden characters, for example in a message of AWS that repeats a name, become escape sequences. */
+/**
+ * Returns the message for users. Hidden characters, for example in an AWS message that repeats a name, become escape
+ * sequences.
+ */
 export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms = 0): string {
   const { late, ...entry } = TABLE[name];
   const { describe, remedy } = late === undefined || waited < late.after ? entry : late;
   const description = cut(capitalised(describe(facts)), MAX_DESCRIPTION);
-  // A message of AWS may have its own full stop.
+  // AWS's message may have its own period.
   return toPrintableLine(remedy === undefined ? description : `${description.replace(/\.$/, '')}. ${remedy(facts)}.`);
 }
 
-/** A field name such as `spec.roleARN` at the beginning stays as it is. */
+/** Capitalizes a sentence. A field name such as `spec.roleARN` at the beginning stays as it is. */
 const capitalised = (text: string): string =>
   /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 
-/** If the CRD cannot be read, nothing is deleted, but the controller still creates and corrects. */
+/**
+ * Returns the reason for a CRD that is not this provider's. If the CRD cannot be read, nothing is created or deleted,
+ * but the controller still corrects.
+ */
 export function reasonForSchema(state: ServedSchemaState): Reason | undefined {
   switch (state.kind) {
     case 'ours':

@@ -14,7 +14,9 @@ export const enumerated = (names: readonly string[]): string =>
 
 const UNSERVED = /the API server does not serve ([a-z]+\.[a-z0-9.-]+)/;
 
-/** `problem` says why the controller cannot read an object or a kind. The caller adds the full stop. */
+/**
+ * Returns the remedy. `problem` says why the controller cannot read an object or a kind. The caller adds the period.
+ */
 export function remedyForUnreadable(problem: string): string {
   const crd = UNSERVED.exec(problem)?.[1];
   if (crd !== undefined) return `Check that the CRD ${crd} is installed`;
@@ -24,17 +26,17 @@ export function remedyForUnreadable(problem: string): string {
 }
 
 export type SpecChangeable = {
-  /** The API server then refuses changes of the fields that EKS cannot change. */
+  /** The API server then rejects changes of the fields that EKS cannot change. */
   readonly isProvisioned?: boolean;
 };
 
 const replacement =
   'another AWSFargateProfile with selectors for the same pods, and delete this object when the new one is Ready';
-/** For a problem that only a new object solves. */
+/** The remedy for a problem that only a new object solves. */
 export const REPLACE_OBJECT = `Create ${replacement}`;
 export const OR_REPLACE_OBJECT = `Or create ${replacement}`;
 
-/** The code that finds the problem writes the whole description. Its last sentence has no full stop. */
+/** The code that finds the problem writes the whole description. Its last sentence has no period. */
 export type Description = { readonly detail: string };
 
 /** Whether the object gets its EKS cluster from spec.eksCluster instead of from a control plane. */
@@ -43,7 +45,7 @@ export type OfTarget = { readonly isOfObject?: boolean };
 export const identityField = ({ isOfObject = false }: OfTarget): string =>
   isOfObject ? 'spec.eksCluster.identityRef' : 'spec.identityRef of the control plane';
 
-/** Where the subnets of a profile come from. `eks`: EKS chooses them. */
+/** Where a profile's subnets come from. `eks`: EKS chooses them. */
 export type SubnetSource = 'spec' | 'controlPlane' | 'eks';
 
 export function describeSubnetCorrection(source: SubnetSource): string {
@@ -59,7 +61,7 @@ export function describeSubnetCorrection(source: SubnetSource): string {
 
 export type DeniedCall = SpecChangeable & {
   readonly denial: Denial;
-  /** The action of the call. AWS may have denied another action. */
+  /** The action of the call. AWS may have denied a different action. */
   readonly called: string;
   readonly region: string;
   readonly account?: string | undefined;
@@ -78,7 +80,7 @@ const PLACES: Readonly<Record<PolicyKind, string>> = {
     'the session policy of these credentials, which for an AWSClusterRoleIdentity is in spec.inlinePolicy and spec.policyARNs',
 };
 
-/** The caller adds the full stop. */
+/** Returns the remedy. The caller adds the period. */
 export function remedyForPolicy(action: string, policy: Denial['policy']): string {
   if (policy?.isExplicit === true) return `Remove the denial of ${action} from ${PLACES[policy.kind]}`;
   return policy === undefined || policy.kind === 'identity-based policy'
@@ -86,7 +88,7 @@ export function remedyForPolicy(action: string, policy: Denial['policy']): strin
     : `Allow ${action} in ${PLACES[policy.kind]}`;
 }
 
-/** AWS names no action where it does not offer the service. */
+/** Returns the remedy for a denied call. Where AWS does not offer EKS Fargate, its error contains no action. */
 export function remedyForDenial({ denial, called, region, account, isProvisioned = false }: DeniedCall): string {
   const { action, policy } = denial;
   if (action === undefined && policy === undefined && called.startsWith('eks:')) {
@@ -94,20 +96,20 @@ export function remedyForDenial({ denial, called, region, account, isProvisioned
     return `AWS names no denied action. Check that AWS offers EKS Fargate in region ${quoted(region)} and that ${whose} may use it, for example with AWS Support. If so, allow ${called} ${OWN_CREDENTIALS}`;
   }
   const remedy = remedyForPolicy(action ?? called, policy);
-  // The API server refuses a change of these fields once the object is provisioned.
+  // The API server rejects a change of these fields once the object is provisioned.
   return action === 'iam:CreateRole' && !isProvisioned
     ? `${remedy}. Or, if the policy requires a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role`
     : remedy;
 }
 
 /**
- * How a user can make a deleted object disappear while its profile and role stay in AWS: `deletionPolicy: Retain`, or
- * no finalizer. While the EKS cluster is being deleted, only the second helps: an object with `Retain` also waits for
- * its profile, because EKS deletes no cluster with profiles.
+ * How a user can get rid of a deleted object while its profile and role stay in AWS: with `deletionPolicy: Retain`, or
+ * by removing the finalizer. While the EKS cluster is being deleted, only removing the finalizer helps: an object with
+ * `Retain` also waits for its profile, because EKS does not delete a cluster with profiles.
  */
 export type Abandonment = 'retain' | 'removeFinalizer';
 
-/** `condition` says when to do so, for example ", if …,". */
+/** Describes this way out. `condition` says when to take it, for example ", if …,". */
 export function describeAbandonment(abandonment: Abandonment, condition = ''): string {
   const action =
     abandonment === 'retain'
@@ -118,7 +120,10 @@ export function describeAbandonment(abandonment: Abandonment, condition = ''): s
 
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };
 
-/** The removal of the finalizer is hard to undo, so it is advised only for the case that `lasting` describes. */
+/**
+ * Joins the parts of a remedy. The removal of the finalizer is hard to undo, so it is advised only for the case that
+ * `lasting` describes.
+ */
 export function remedyFor(
   action: string,
   outlook: string,

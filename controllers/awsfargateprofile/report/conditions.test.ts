@@ -20,25 +20,25 @@ import {
   observed,
 } from '../testing/builders.ts';
 import { recordTag } from '../testing/fixtures.ts';
-import { withoutRoles } from '../testing/pass-state.ts';
+import { withoutRoles } from '../testing/reconcile-state.ts';
 import {
   MINUTE,
   READY,
   conditionsOf,
   failedCreate,
-  observedPass,
+  observedReconcile,
   outage,
-  completedPass,
+  completedReconcile,
   ready,
   sibling,
   unreadable,
-} from '../testing/completed-pass.ts';
+} from '../testing/completed-reconcile.ts';
 
 /** Returns the conditions Ready, Reconciling and Stalled after a reconcile, each as `status / reason`. */
 function phase(
-  pass: CompletedReconcile,
+  reconcile: CompletedReconcile,
 ): readonly [ready: string | undefined, reconciling: string | undefined, stalled: string | undefined] {
-  const conditions = conditionsOf(statusAfter(pass));
+  const conditions = conditionsOf(statusAfter(reconcile));
   return [conditions['Ready'], conditions['Reconciling'], conditions['Stalled']];
 }
 
@@ -72,7 +72,7 @@ describe('conditionsAfter', () => {
   ];
   const reconcilingFor = ({ name }: Reason) => [`False / ${name}`, `True / ${name}`, 'False / NotStalled'];
   const stalledFor = ({ name }: Reason) => [`False / ${name}`, 'False / Stalled', `True / ${name}`];
-  const phaseAfter = (end: Reason, waited = 0) => phase(observedPass({ end, seen: observed(), waited }));
+  const phaseAfter = (end: Reason, waited = 0) => phase(observedReconcile({ end, seen: observed(), waited }));
 
   for (const reason of waits)
     it(`sets Reconciling while the object waits: ${reason.name}`, () =>
@@ -89,12 +89,12 @@ describe('conditionsAfter', () => {
     });
 
   it('sets Ready when the profile is ACTIVE as desired', () => {
-    expect(phase(observedPass({}))).to.deep.equal(['True / Ready', 'False / Idle', 'False / NotStalled']);
+    expect(phase(observedReconcile({}))).to.deep.equal(['True / Ready', 'False / Idle', 'False / NotStalled']);
   });
 
   it('sets Reconciling while a CREATE_FAILED profile is retried, and Stalled after several retries', () => {
     const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED' }), role: aRole() });
-    const after = (attempts: number) => phase(observedPass({ end: failedCreate, seen, attempts }));
+    const after = (attempts: number) => phase(observedReconcile({ end: failedCreate, seen, attempts }));
     expect(after(0)).to.deep.equal(reconcilingFor(failedCreate));
     expect(after(ATTEMPTS_UNTIL_STALLED - 1)).to.deep.equal(after(0));
     expect(after(ATTEMPTS_UNTIL_STALLED)).to.deep.equal(stalledFor(failedCreate));
@@ -102,9 +102,9 @@ describe('conditionsAfter', () => {
 
   it('keeps Stalled while a profile that failed often is created again', () => {
     const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED' }), role: aRole() });
-    const stalled = statusAfter(observedPass({ end: failedCreate, seen, attempts: ATTEMPTS_UNTIL_STALLED }));
+    const stalled = statusAfter(observedReconcile({ end: failedCreate, seen, attempts: ATTEMPTS_UNTIL_STALLED }));
     const object = anObject({ status: stalled });
-    const again = observedPass({
+    const again = observedReconcile({
       object,
       end: newReason('Creating', { name: PROFILE }),
       seen: observed(),
@@ -122,55 +122,55 @@ describe('conditionsAfter', () => {
     for (const reason of [outage, unreadable]) {
       it(`keeps all conditions of a Ready object for a quarter of an hour: ${reason.name}`, () => {
         const object = ready();
-        const status = statusAfter(completedPass({ object, end: reason, waited: 15 * MINUTE - 1 }));
+        const status = statusAfter(completedReconcile({ object, end: reason, waited: 15 * MINUTE - 1 }));
         expect(status.conditions).to.deep.equal(READY.conditions);
         expect(status.ready).to.equal(true);
       });
 
       it(`sets Ready to Unknown and Reconciling to False after a quarter of an hour on a Ready object: ${reason.name}`, () => {
-        const pass = completedPass({ object: ready(), end: reason, waited: 15 * MINUTE });
-        expect(phase(pass)).to.deep.equal([`Unknown / ${reason.name}`, 'False / Idle', 'False / NotStalled']);
-        expect(statusAfter(pass).ready).to.equal(false);
+        const reconcile = completedReconcile({ object: ready(), end: reason, waited: 15 * MINUTE });
+        expect(phase(reconcile)).to.deep.equal([`Unknown / ${reason.name}`, 'False / Idle', 'False / NotStalled']);
+        expect(statusAfter(reconcile).ready).to.equal(false);
       });
 
       it(`sets Ready to False and Reconciling to True on an object that never was Ready: ${reason.name}`, () => {
-        expect(phase(completedPass({ end: reason }))).to.deep.equal(reconcilingFor(reason));
+        expect(phase(completedReconcile({ end: reason }))).to.deep.equal(reconcilingFor(reason));
       });
     }
 
-    it('sets Ready to False at once for a profile that the pass saw absent, or in another status than ACTIVE', () => {
+    it('sets Ready to False at once for a profile that the reconcile saw absent, or in another status than ACTIVE', () => {
       for (const seen of [observed(), observed({ profile: aProfile({ status: 'DELETING' }) })]) {
-        const pass = observedPass({ object: ready(), end: outage, seen });
-        expect(phase(pass)).to.deep.equal(reconcilingFor(outage));
-        expect(conditionsOf(statusAfter(pass))['EKSFargateProfileReady']).to.equal('False / AWSUnavailable');
+        const reconcile = observedReconcile({ object: ready(), end: outage, seen });
+        expect(phase(reconcile)).to.deep.equal(reconcilingFor(outage));
+        expect(conditionsOf(statusAfter(reconcile))['EKSFargateProfileReady']).to.equal('False / AWSUnavailable');
       }
-      const active = observedPass({ object: ready(), end: outage, seen: observed({ profile: aProfile() }) });
+      const active = observedReconcile({ object: ready(), end: outage, seen: observed({ profile: aProfile() }) });
       expect(phase(active)[0]).to.equal('True / Ready');
     });
 
     it('keeps Unknown as long as the outage lasts, also in another process', () => {
-      const lost = statusAfter(completedPass({ object: ready(), end: outage, waited: 15 * MINUTE }));
+      const lost = statusAfter(completedReconcile({ object: ready(), end: outage, waited: 15 * MINUTE }));
       expect(conditionsOf(lost)).to.include({
         CredentialsReady: 'True / Authenticated',
         EKSFargateProfileReady: 'Unknown / AWSUnavailable',
         IAMFargateRolesReady: 'True / Ready',
       });
       for (const waited of [20 * MINUTE, 0]) {
-        const later = statusAfter(completedPass({ object: anObject({ status: lost }), end: outage, waited }));
+        const later = statusAfter(completedReconcile({ object: anObject({ status: lost }), end: outage, waited }));
         expect(later.conditions, `after ${waited} ms`).to.deep.equal(lost.conditions);
       }
     });
 
-    it('sets Ready to False and Reconciling to True once the spec has changed, because no pass has observed that spec', () => {
-      const status = statusAfter(completedPass({ object: ready(), end: outage, waited: 15 * MINUTE }));
+    it('sets Ready to False and Reconciling to True once the spec has changed, because no reconcile has observed that spec', () => {
+      const status = statusAfter(completedReconcile({ object: ready(), end: outage, waited: 15 * MINUTE }));
       const object = anObject({ status, metadata: { generation: 2 } });
-      const changed = statusAfter(completedPass({ object, end: outage }));
+      const changed = statusAfter(completedReconcile({ object, end: outage }));
       expect(conditionsOf(changed)).to.include({
         Ready: 'False / AWSUnavailable',
         Reconciling: 'True / AWSUnavailable',
         EKSFargateProfileReady: 'False / AWSUnavailable',
       });
-      expect(phase(completedPass({ object: { ...object, status: changed }, end: outage }))[0]).to.match(/^False/);
+      expect(phase(completedReconcile({ object: { ...object, status: changed }, end: outage }))[0]).to.match(/^False/);
     });
   });
 
@@ -178,20 +178,20 @@ describe('conditionsAfter', () => {
     const refused = newReason('APIServerRefused', { message: 'forbidden', remedy: 'Apply the roles again' });
 
     it('sets Reconciling on an object that never was Ready, and Stalled after two minutes', () => {
-      const after = (waited: number) => phase(completedPass({ object: anObject(), end: refused, waited }));
+      const after = (waited: number) => phase(completedReconcile({ object: anObject(), end: refused, waited }));
       expect(after(0)).to.deep.equal(reconcilingFor(refused));
       expect(after(2 * MINUTE)).to.deep.equal(stalledFor(refused));
     });
 
-    it('keeps Ready for a quarter of an hour when the pass has not observed AWS', () => {
-      const after = (waited: number) => phase(completedPass({ object: ready(), end: refused, waited }));
+    it('keeps Ready for a quarter of an hour when the reconcile has not observed AWS', () => {
+      const after = (waited: number) => phase(completedReconcile({ object: ready(), end: refused, waited }));
       expect(after(0)).to.deep.equal(['True / Ready', 'True / APIServerRefused', 'False / NotStalled']);
       expect(after(2 * MINUTE)).to.deep.equal(['True / Ready', 'False / Stalled', 'True / APIServerRefused']);
       expect(after(15 * MINUTE)[0]).to.equal('Unknown / APIServerRefused');
     });
 
-    it('sets Ready to False when the pass has observed AWS and a mutation is needed', () => {
-      expect(phase(observedPass({ object: ready(), end: refused, seen: observed() }))[0]).to.equal(
+    it('sets Ready to False when the reconcile has observed AWS and a mutation is needed', () => {
+      expect(phase(observedReconcile({ object: ready(), end: refused, seen: observed() }))[0]).to.equal(
         'False / APIServerRefused',
       );
     });
@@ -210,7 +210,7 @@ describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMF
   };
   const refused = (about: AffectedConditionType) => newReason('Refused', { detail: 'no', about });
   const noControlPlane = newReason('WaitingForEKSControlPlane', { detail: 'not ready' });
-  const waited = statusAfter(completedPass({ end: noControlPlane }));
+  const waited = statusAfter(completedReconcile({ end: noControlPlane }));
   const noCredentials = newReason('CredentialsMissing', { detail: 'none' });
   const wrongAccount = newReason('WrongAccount', { whose: 'the manager', recorded: ACCOUNT, found: '444455556666' });
   const inTransit = withoutRoles(observed({ profile: aProfile({ status: 'CREATING' }), role: aRole() }));
@@ -218,101 +218,101 @@ describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMF
   const seenLeaving = observed({ profile: aProfile({ status: 'DELETING' }), role: aRole() });
   const deleting = newReason('DeletingProfile', { name: PROFILE });
 
-  const waitingForAll = observedPass({ end: sibling, seen: observed() });
+  const waitingForAll = observedReconcile({ end: sibling, seen: observed() });
   const limited = desiredOf(anObject(), { limits: { permissionsBoundary: 'arn:aws:iam::*:policy/bound' } });
-  const unlimited = observedPass({ desired: limited });
-  /** The pass after its first changes of the role were made. */
-  const withMade = (pass: CompletedReconcile, count: number): CompletedReconcile => {
-    const changes = pass.facts?.plan.changes.filter(({ mutation }) => isAbout(mutation) === 'role') ?? [];
+  const unlimited = observedReconcile({ desired: limited });
+  /** Returns the reconcile after its first `count` changes of the role were made. */
+  const withMade = (reconcile: CompletedReconcile, count: number): CompletedReconcile => {
+    const changes = reconcile.facts?.plan.changes.filter(({ mutation }) => isAbout(mutation) === 'role') ?? [];
     const steps = changes.slice(0, count).map(({ mutation }) => ({ mutation, outcome: { kind: 'done' } }) as const);
-    return { ...pass, execution: { end: pass.end, notices: [], kept: [], steps } };
+    return { ...reconcile, execution: { end: reconcile.end, notices: [], kept: [], steps } };
   };
 
   const rows: readonly (readonly [string, CompletedReconcile, credentials: string, profile: string, role: string])[] = [
-    ['of a settled object', observedPass({}), AUTHENTICATED, ACTIVE, READY_ROLE],
+    ['of a settled object', observedReconcile({}), AUTHENTICATED, ACTIVE, READY_ROLE],
     [
       'while the profile waits, and the role exists',
-      observedPass({ end: sibling, seen: observed({ role: aRole() }) }),
+      observedReconcile({ end: sibling, seen: observed({ role: aRole() }) }),
       AUTHENTICATED,
       'False / WaitingForSibling',
       READY_ROLE,
     ],
     [
-      'while the profile waits, and this pass has made the role',
+      'while the profile waits, and this reconcile has made the role',
       withMade(waitingForAll, 2),
       AUTHENTICATED,
       'False / WaitingForSibling',
       READY_ROLE,
     ],
     [
-      'while the profile waits, and this pass has made a part of the role',
+      'while the profile waits, and this reconcile has made a part of the role',
       withMade(waitingForAll, 1),
       AUTHENTICATED,
       'False / WaitingForSibling',
       NOT_CHECKED,
     ],
     ['without the boundary that only the operator asks for', unlimited, AUTHENTICATED, ACTIVE, NOT_CHECKED],
-    ['once this pass has set that boundary', withMade(unlimited, 1), AUTHENTICATED, ACTIVE, READY_ROLE],
+    ['once this reconcile has set that boundary', withMade(unlimited, 1), AUTHENTICATED, ACTIVE, READY_ROLE],
     [
       'after a problem of the role, whatever tags it has',
-      observedPass({ ...tagged, end: refused('IAMFargateRolesReady') }),
+      observedReconcile({ ...tagged, end: refused('IAMFargateRolesReady') }),
       AUTHENTICATED,
       ACTIVE,
       'False / Refused',
     ],
     [
       'after a problem of the profile, whatever tags it has',
-      observedPass({ ...tagged, end: refused('EKSFargateProfileReady') }),
+      observedReconcile({ ...tagged, end: refused('EKSFargateProfileReady') }),
       AUTHENTICATED,
       'False / Refused',
       READY_ROLE,
     ],
     [
       'without a role for the profile',
-      observedPass({ end: newReason('RoleNotFound', { name: ROLE, isProvisioned: false }), seen: observed() }),
+      observedReconcile({ end: newReason('RoleNotFound', { name: ROLE, isProvisioned: false }), seen: observed() }),
       AUTHENTICATED,
       'False / WaitingForRole',
       'False / RoleNotFound',
     ],
     [
       'after a problem of the credentials of a Ready object',
-      completedPass({ object: ready(), end: wrongAccount }),
+      completedReconcile({ object: ready(), end: wrongAccount }),
       'False / WrongAccount',
       ACTIVE,
       READY_ROLE,
     ],
     [
       'after the same, once an earlier wait for the control plane is over',
-      completedPass({ object: anObject({ status: waited }), end: noCredentials }),
+      completedReconcile({ object: anObject({ status: waited }), end: noCredentials }),
       'False / CredentialsMissing',
       NOT_CHECKED,
       NOT_CHECKED,
     ],
     [
-      'before a pass has observed AWS',
-      completedPass({ end: newReason('WaitingForCluster', { cluster: 'team-a/prod' }) }),
+      'before a reconcile has observed AWS',
+      completedReconcile({ end: newReason('WaitingForCluster', { cluster: 'team-a/prod' }) }),
       NOT_CHECKED,
       NOT_CHECKED,
       NOT_CHECKED,
     ],
     [
-      'after a pass that has observed only a profile in transit',
-      observedPass({ object: ready(), end: newReason('Creating', { name: PROFILE }), seen: inTransit }),
+      'after a reconcile that has observed only a profile in transit',
+      observedReconcile({ object: ready(), end: newReason('Creating', { name: PROFILE }), seen: inTransit }),
       AUTHENTICATED,
       'False / Creating',
       READY_ROLE,
     ],
     [
       'in a deletion',
-      completedPass({ object: leaving, desired: desiredOfDeletion(leaving), seen: seenLeaving, end: deleting }),
+      completedReconcile({ object: leaving, desired: desiredOfDeletion(leaving), seen: seenLeaving, end: deleting }),
       AUTHENTICATED,
       'False / DeletingProfile',
       'False / Deleting',
     ],
   ];
-  for (const [situation, pass, ...expected] of rows)
+  for (const [situation, reconcile, ...expected] of rows)
     it(situation, () => {
-      const { CredentialsReady, EKSFargateProfileReady, IAMFargateRolesReady } = conditionsOf(statusAfter(pass));
+      const { CredentialsReady, EKSFargateProfileReady, IAMFargateRolesReady } = conditionsOf(statusAfter(reconcile));
       expect([CredentialsReady, EKSFargateProfileReady, IAMFargateRolesReady]).to.deep.equal(expected);
     });
 });

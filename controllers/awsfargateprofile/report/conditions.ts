@@ -19,8 +19,8 @@ import { type Advice, isAbout, type Change } from '../model/change.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../reasons/definition.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
-export function conditionsAfter(pass: CompletedReconcile): readonly ConditionUpdate[] {
-  const { object } = pass;
+export function conditionsAfter(reconcile: CompletedReconcile): readonly ConditionUpdate[] {
+  const { object } = reconcile;
   const observedGeneration = object.metadata.generation ?? 0;
   const state = (type: ConditionType, status: Condition['status'], reason: string, message = ''): ConditionUpdate => ({
     type,
@@ -29,20 +29,20 @@ export function conditionsAfter(pass: CompletedReconcile): readonly ConditionUpd
     reason,
     message,
   });
-  const reason = reasonOf(pass);
-  const nature = reason && reportedNature(reason, pass);
-  const detail = reason === undefined ? '' : messageOf(reason, pass.waited);
-  const ready = readyValue(pass, reason);
-  const stalled = stalledUpdate(pass, nature);
+  const reason = reasonOf(reconcile);
+  const nature = reason && reportedNature(reason, reconcile);
+  const detail = reason === undefined ? '' : messageOf(reason, reconcile.waited);
+  const ready = readyValue(reconcile, reason);
+  const stalled = stalledUpdate(reconcile, nature);
   // In an outage, an object that was Ready at this generation has Ready True or Unknown, and is not Reconciling.
   const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status === 'False');
 
-  const available = availableValue(pass);
+  const available = availableValue(reconcile);
 
   return [
     state('Ready', ready.status, ready.reason, ready.message),
     state('Available', available.status, available.reason, available.message),
-    ...contentsOfAffectedConditions(pass, reason).map(([type, part]) =>
+    ...contentsOfAffectedConditions(reconcile, reason).map(([type, part]) =>
       state(type, part.status, part.reason, part.message),
     ),
     isUnderWay && stalled === undefined
@@ -61,47 +61,47 @@ const OUTAGE_TOLERANCE: Ms = 15 * 60_000;
 
 const READY_WITH_NOTICE = 'The Fargate profile is ACTIVE, but condition Stalled shows a problem';
 
-export function readyValue(pass: CompletedReconcile, reason: Reason | undefined): ConditionContent {
-  if (isDeleting(pass.object))
-    return { ...DELETING, message: reason === undefined ? '' : messageOf(reason, pass.waited) };
+export function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
+  if (isDeleting(reconcile.object))
+    return { ...DELETING, message: reason === undefined ? '' : messageOf(reason, reconcile.waited) };
   if (reason === undefined) {
-    const replacement = noticesOf(pass).find(isOfReplacement);
+    const replacement = noticesOf(reconcile).find(isOfReplacement);
     const summary =
       replacement !== undefined
-        ? describeReplacement(pass, replacement)
-        : noticeAfter(pass) !== undefined
+        ? describeReplacement(reconcile, replacement)
+        : noticeAfter(reconcile) !== undefined
           ? READY_WITH_NOTICE
           : 'The Fargate profile is ACTIVE and matches the spec';
-    const advice = adviceAfter(pass).map(({ message }) => message);
+    const advice = adviceAfter(reconcile).map(({ message }) => message);
     return trueFor(replacement?.name ?? 'Ready', advice.length === 0 ? summary : `${summary}. ${advice.join(' ')}`);
   }
-  switch (effectOnReady(pass, reason)) {
+  switch (effectOnReady(reconcile, reason)) {
     case 'kept':
-      return unchangedValue(pass, 'Ready');
+      return unchangedValue(reconcile, 'Ready');
     case 'lost':
-      return unknownFor(reason.name, messageOf(reason, pass.waited));
+      return unknownFor(reason.name, messageOf(reason, reconcile.waited));
     case 'none':
-      return falseFor(reason, pass);
+      return falseFor(reason, reconcile);
   }
 }
 
-function describeReplacement(pass: CompletedReconcile, replacement: Reason): string {
-  const others = noticesOf(pass).filter((notice) => notice !== replacement);
-  return [replacement, ...others].map((notice) => messageOf(notice, pass.waited)).join('. ');
+function describeReplacement(reconcile: CompletedReconcile, replacement: Reason): string {
+  const others = noticesOf(reconcile).filter((notice) => notice !== replacement);
+  return [replacement, ...others].map((notice) => messageOf(notice, reconcile.waited)).join('. ');
 }
 
 /**
- * On an object that was Ready. `kept`: `Ready` stays as it is, in an outage only for a while. `lost`: that time is
- * over, and it becomes Unknown. `none`: it is False, or the object was not Ready.
+ * Returns the effect on an object that was Ready. `kept`: `Ready` stays as it is, in an outage only for a while.
+ * `lost`: that time is over, and `Ready` becomes Unknown. `none`: `Ready` is False, or the object was not Ready.
  */
-export function effectOnReady(pass: CompletedReconcile, reason: Reason): 'kept' | 'lost' | 'none' {
-  const { object, facts, waited } = pass;
+export function effectOnReady(reconcile: CompletedReconcile, reason: Reason): 'kept' | 'lost' | 'none' {
+  const { object, facts, waited } = reconcile;
   const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
   const isReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
   if (keepsReady(reason)) {
-    return isReady && isOfThisSpec && !isDeleting(object) && !isSeenBroken(pass) ? 'kept' : 'none';
+    return isReady && isOfThisSpec && !isDeleting(object) && !isSeenBroken(reconcile) ? 'kept' : 'none';
   }
-  const isOutage = natureOf(reason) === 'outage' && !isProfileSeenLost(pass);
+  const isOutage = natureOf(reason) === 'outage' && !isProfileSeenLost(reconcile);
   const isUnobserved = isOutage || (mayStopBeforeAwsRead(reason) && facts === undefined);
   if (!isUnobserved || !isOfThisSpec || isDeleting(object)) return 'none';
   switch (conditionOf(object.status?.conditions, 'Ready')?.status) {
@@ -118,7 +118,7 @@ const isSeenBroken = ({ facts }: CompletedReconcile): boolean =>
   facts !== undefined &&
   (facts.plan.profile === 'broken' || facts.plan.role === 'broken' || facts.plan.role === 'notRead');
 
-/** A later call to AWS may have got no answer. */
+/** Reports whether AWS has shown that the profile is broken. A later call to AWS may have got no answer. */
 const isProfileSeenLost = ({ facts }: CompletedReconcile): boolean =>
   facts?.desired.wanted !== undefined && facts.plan.profile === 'broken';
 
@@ -129,63 +129,68 @@ const WAITING_FOR_ROLE: ConditionContent = {
 };
 
 export function contentsOfAffectedConditions(
-  pass: CompletedReconcile,
+  reconcile: CompletedReconcile,
   reason: Reason | undefined,
 ): readonly (readonly [AffectedConditionType, ConditionContent])[] {
   return [
-    ['CredentialsReady', contentOf(pass, reason, 'CredentialsReady', credentialsValue)],
-    ['EKSFargateProfileReady', contentOf(pass, reason, 'EKSFargateProfileReady', profileValue)],
-    ['IAMFargateRolesReady', contentOf(pass, reason, 'IAMFargateRolesReady', roleValue)],
+    ['CredentialsReady', contentOf(reconcile, reason, 'CredentialsReady', credentialsValue)],
+    ['EKSFargateProfileReady', contentOf(reconcile, reason, 'EKSFargateProfileReady', profileValue)],
+    ['IAMFargateRolesReady', contentOf(reconcile, reason, 'IAMFargateRolesReady', roleValue)],
   ];
 }
 
-/** A condition that `reason` does not concern shows the observed state of AWS. */
+/**
+ * Returns the content of a condition. If `reason` does not concern this condition, it shows the observed state of AWS.
+ */
 function contentOf(
-  pass: CompletedReconcile,
+  reconcile: CompletedReconcile,
   reason: Reason | undefined,
   type: AffectedConditionType,
-  observedValue: (pass: CompletedReconcile, reason: Reason | undefined) => ConditionContent,
+  observedValue: (reconcile: CompletedReconcile, reason: Reason | undefined) => ConditionContent,
 ): ConditionContent {
-  if (reason === undefined) return observedValue(pass, reason);
-  const effect = effectOnReady(pass, reason);
-  if (effect === 'kept') return unchangedValue(pass, type);
-  if (conditionTypeOf(reason) !== type) return observedValue(pass, reason);
-  return effect === 'lost' ? unknownFor(reason.name, messageOf(reason, pass.waited)) : falseFor(reason, pass);
+  if (reason === undefined) return observedValue(reconcile, reason);
+  const effect = effectOnReady(reconcile, reason);
+  if (effect === 'kept') return unchangedValue(reconcile, type);
+  if (conditionTypeOf(reason) !== type) return observedValue(reconcile, reason);
+  return effect === 'lost' ? unknownFor(reason.name, messageOf(reason, reconcile.waited)) : falseFor(reason, reconcile);
 }
 
-function credentialsValue(pass: CompletedReconcile): ConditionContent {
-  return pass.facts === undefined && pass.isAuthenticated !== true
-    ? unchangedValue(pass, 'CredentialsReady')
+function credentialsValue(reconcile: CompletedReconcile): ConditionContent {
+  return reconcile.facts === undefined && reconcile.isAuthenticated !== true
+    ? unchangedValue(reconcile, 'CredentialsReady')
     : trueFor('Authenticated');
 }
 
-function roleValue(pass: CompletedReconcile, reason: Reason | undefined): ConditionContent {
-  const { facts, object } = pass;
+function roleValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
+  const { facts, object } = reconcile;
   if (facts?.desired.wanted === undefined)
-    return isDeleting(object) ? DELETING : unchangedValue(pass, 'IAMFargateRolesReady');
-  if (facts.plan.role === 'notRead') return unchangedValue(pass, 'IAMFargateRolesReady');
-  if (isInSyncAfter(pass, 'role')) return trueFor('Ready');
-  const notice = noticeAfter(pass);
-  if (notice !== undefined && conditionTypeOf(notice) === 'IAMFargateRolesReady') return falseFor(notice, pass);
+    return isDeleting(object) ? DELETING : unchangedValue(reconcile, 'IAMFargateRolesReady');
+  if (facts.plan.role === 'notRead') return unchangedValue(reconcile, 'IAMFargateRolesReady');
+  if (isInSyncAfter(reconcile, 'role')) return trueFor('Ready');
+  const notice = noticeAfter(reconcile);
+  if (notice !== undefined && conditionTypeOf(notice) === 'IAMFargateRolesReady') return falseFor(notice, reconcile);
   return reason === undefined || conditionTypeOf(reason) !== undefined
     ? unknownFor('NotChecked')
-    : falseFor(reason, pass);
+    : falseFor(reason, reconcile);
 }
 
-function profileValue(pass: CompletedReconcile, reason: Reason | undefined): ConditionContent {
-  const { facts, object } = pass;
+function profileValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
+  const { facts, object } = reconcile;
   if (facts?.desired.wanted === undefined)
-    return isDeleting(object) ? DELETING : unchangedValue(pass, 'EKSFargateProfileReady');
-  if (facts.plan.role === 'notRead') return unchangedValue(pass, 'EKSFargateProfileReady');
-  if (isInSyncAfter(pass, 'profile')) return trueFor('Active');
+    return isDeleting(object) ? DELETING : unchangedValue(reconcile, 'EKSFargateProfileReady');
+  if (facts.plan.role === 'notRead') return unchangedValue(reconcile, 'EKSFargateProfileReady');
+  if (isInSyncAfter(reconcile, 'profile')) return trueFor('Active');
   if (reason === undefined) return unknownFor('NotChecked');
-  return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, pass);
+  return conditionTypeOf(reason) === 'IAMFargateRolesReady' ? WAITING_FOR_ROLE : falseFor(reason, reconcile);
 }
 
-/** Whether some profile of the object is ACTIVE, as the spec asks for or not. Its tags or the record prove that it is one. */
-export function availableValue(pass: CompletedReconcile): ConditionContent {
-  const { facts } = pass;
-  if (facts === undefined) return unchangedValue(pass, 'Available');
+/**
+ * Shows whether some profile of the object is ACTIVE, even one that differs from the spec. Its tags or the record must
+ * prove that it is the object's.
+ */
+export function availableValue(reconcile: CompletedReconcile): ConditionContent {
+  const { facts } = reconcile;
+  if (facts === undefined) return unchangedValue(reconcile, 'Available');
   const { plan, after } = facts;
   const isOwn = (name: string): boolean =>
     plan.profiles.some((own) => own.name === name && own.ownership !== 'unproven');
@@ -215,8 +220,8 @@ function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'pro
 }
 
 /**
- * The nature as conditions show it: `retry` becomes `human` after many attempts, or after the `patience` of the reason,
- * for which `human` too is shown as `retry`.
+ * Returns the nature as conditions show it. `retry` becomes `human` after many attempts. For a reason with a
+ * `patience`, both are shown as `retry` before this time is over, and as `human` afterwards.
  */
 export function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
   const nature = natureOf(reason);
@@ -227,11 +232,14 @@ export function reportedNature(reason: Reason, { attempts, waited }: CompletedRe
   return isInVain ? 'human' : 'retry';
 }
 
-/** After many failures of a profile, the message of the failure stays while the controller retries once more. */
-export function stalledUpdate(pass: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
-  const { object, end, attempts, waited } = pass;
+/**
+ * Returns the condition Stalled if it is True. After many failures of a profile, the failure's message stays while the
+ * controller retries once more.
+ */
+export function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
+  const { object, end, attempts, waited } = reconcile;
   const observedGeneration = object.metadata.generation ?? 0;
-  const shown = end === 'inSync' ? noticeAfter(pass) : nature === 'human' ? end : undefined;
+  const shown = end === 'inSync' ? noticeAfter(reconcile) : nature === 'human' ? end : undefined;
   if (shown !== undefined) {
     const message = messageOf(shown, waited);
     return { type: 'Stalled', status: 'True', observedGeneration, reason: shown.name, message };
@@ -242,11 +250,14 @@ export function stalledUpdate(pass: CompletedReconcile, nature: Nature | undefin
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
-/** A problem that is reported although AWS matches the spec, and that only a user can end. */
-export const noticeAfter = (pass: CompletedReconcile): Reason | undefined =>
-  pass.end === 'inSync' ? noticesOf(pass).find((notice) => isForUser(notice, pass)) : undefined;
+/** Returns a problem that is reported although AWS matches the spec, and that only a user can end. */
+export const noticeAfter = (reconcile: CompletedReconcile): Reason | undefined =>
+  reconcile.end === 'inSync' ? noticesOf(reconcile).find((notice) => isForUser(notice, reconcile)) : undefined;
 
-/** A user is told of a refused change at once, and of a predecessor that EKS fails to delete after some attempts. */
+/**
+ * Reports whether a notice is shown to users: a refused change at once, and a predecessor that EKS fails to delete
+ * after some attempts.
+ */
 const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
   natureOf(notice) === 'human' || (notice.name === 'DeleteFailed' && attempts >= ATTEMPTS_UNTIL_STALLED);
 
@@ -268,7 +279,10 @@ export const falseFor = (reason: Reason, { waited }: CompletedReconcile): Condit
 export const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
 export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
 
-/** For a pass that has no new value. A problem in Kubernetes objects is solved when such a pass ends. */
+/**
+ * Returns the previous value, for a reconcile that has no new value. A problem in Kubernetes objects is solved when
+ * such a reconcile ends, so it is not repeated.
+ */
 export function unchangedValue({ object }: CompletedReconcile, type: ConditionType): ConditionContent {
   const before = conditionOf(object.status?.conditions, type);
   return before === undefined || isKubernetesReason(before.reason)

@@ -39,7 +39,12 @@ import {
   SET_TRUST,
   STRIP_ROLE,
 } from '../testing/mutations.ts';
-import { type CompletedReconcileParts, completedPass, observedPass, ready } from '../testing/completed-pass.ts';
+import {
+  type CompletedReconcileParts,
+  completedReconcile,
+  observedReconcile,
+  ready,
+} from '../testing/completed-reconcile.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 
@@ -71,8 +76,8 @@ function told({
   const found = observed({ profile: status === undefined ? undefined : aProfile({ status, tags }) });
   const seen = { ...found, depth };
   const desired = isGoing ? desiredOfDeletion(object, {}, seen) : desiredOf(object, {}, seen);
-  const pass = completedPass({ object, desired, seen, end: reason ?? 'inSync', steps });
-  return eventsAfter(pass).map(({ type, reason: word, message }) => `${type} ${word}: ${message}`);
+  const reconcile = completedReconcile({ object, desired, seen, end: reason ?? 'inSync', steps });
+  return eventsAfter(reconcile).map(({ type, reason: word, message }) => `${type} ${word}: ${message}`);
 }
 
 const did = (mutation: Mutation, outcome: MutationOutcome = DONE): readonly string[] =>
@@ -149,7 +154,7 @@ describe('the events of a failed mutation', () => {
       .and.to.satisfy((text: string) => text.endsWith(LATER));
   });
 
-  it('are one event, although the reason of the pass is a Warning too', () => {
+  it('are one event, although the reason of the reconcile is a Warning too', () => {
     const reason = newReason('Refused', { detail, about: 'EKSFargateProfileReady' });
     expect(
       told({ steps: [{ mutation: CREATE_PROFILE, outcome: { kind: 'failed', failure } }], reason }),
@@ -201,7 +206,7 @@ describe('the events of a creation or deletion that EKS has completed', () => {
   ] satisfies readonly (readonly [string, Given, readonly string[]])[])
     it(`are right for ${situation}`, () => expect(told(given)).to.deep.equal(events));
 
-  it('come before the events of the mutations of the same pass', () => {
+  it('come before the events of the mutations of the same reconcile', () => {
     const steps: readonly Step[] = [{ mutation: DELETE_ROLE, outcome: DONE }];
     expect(told({ object: leaving({ profileStatus: 'DELETING' }), steps })).to.deep.equal([
       DELETED,
@@ -246,17 +251,17 @@ describe('the Warning event of a reason', () => {
 
   it('is not repeated for a problem whose message is longer than a condition allows', () => {
     const reason = newReason('SpecDiffers', { name: PROFILE, fields: ['😀'.repeat(20_000)] });
-    const pass = observedPass({ end: reason });
-    expect(eventsAfter(pass).map((event) => event.reason)).to.deep.equal(['SpecDiffers']);
-    const status = statusAfter(pass);
+    const reconcile = observedReconcile({ end: reason });
+    expect(eventsAfter(reconcile).map((event) => event.reason)).to.deep.equal(['SpecDiffers']);
+    const status = statusAfter(reconcile);
     const ofReady = status.conditions?.find(({ type }) => type === 'Ready')?.message ?? '';
     expect(ofReady.length).to.be.at.most(32_768);
     expect(ofReady).to.contain('Either change the spec to match the profile');
     expect(ofReady.isWellFormed()).to.equal(true);
-    expect(eventsAfter(observedPass({ object: anObject({ status }), end: reason }))).to.deep.equal([]);
-    const other = observedPass({ end: newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'] }) });
-    expect(eventsAfter({ ...pass, told: toldBy(pass) })).to.deep.equal([]);
-    expect(eventsAfter({ ...pass, told: toldBy(other) })).to.have.length(1);
+    expect(eventsAfter(observedReconcile({ object: anObject({ status }), end: reason }))).to.deep.equal([]);
+    const other = observedReconcile({ end: newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'] }) });
+    expect(eventsAfter({ ...reconcile, told: toldBy(reconcile) })).to.deep.equal([]);
+    expect(eventsAfter({ ...reconcile, told: toldBy(other) })).to.have.length(1);
   });
 });
 
@@ -270,7 +275,7 @@ describe('the event about health issues of a profile in use', () => {
     resourceIds: Array.from({ length: 300 }, () => 'r'.repeat(10_000)),
   }));
   const seenWith = (object: AWSFargateProfile, health = few): readonly string[] =>
-    eventsAfter(observedPass({ object, seen: observed({ profile: aProfile({ health }), role: aRole() }) })).map(
+    eventsAfter(observedReconcile({ object, seen: observed({ profile: aProfile({ health }), role: aRole() }) })).map(
       ({ type, reason }) => `${type} ${reason}`,
     );
 
@@ -281,15 +286,15 @@ describe('the event about health issues of a profile in use', () => {
     it(`is recorded once, when ${what} begin`, () => {
       expect(seenWith(ready(), health)).to.deep.equal(['Warning UnhealthyEKSFargateProfile']);
       const seen = observed({ profile: aProfile({ health }), role: aRole() });
-      const pass = observedPass({ object: ready(), seen });
-      expect(seenWith(anObject({ status: statusAfter(pass) }), health)).to.deep.equal([]);
-      expect(eventsAfter({ ...pass, told: toldBy(pass) })).to.deep.equal([]);
-      const healthy = observedPass({ object: ready() });
-      expect(eventsAfter({ ...pass, told: toldBy(healthy) })).to.have.length(1);
+      const reconcile = observedReconcile({ object: ready(), seen });
+      expect(seenWith(anObject({ status: statusAfter(reconcile) }), health)).to.deep.equal([]);
+      expect(eventsAfter({ ...reconcile, told: toldBy(reconcile) })).to.deep.equal([]);
+      const healthy = observedReconcile({ object: ready() });
+      expect(eventsAfter({ ...reconcile, told: toldBy(healthy) })).to.have.length(1);
     });
 
   it('is not recorded for a healthy profile', () => {
-    expect(eventsAfter(observedPass({ object: ready() }))).to.deep.equal([]);
+    expect(eventsAfter(observedReconcile({ object: ready() }))).to.deep.equal([]);
   });
 });
 
@@ -341,8 +346,8 @@ describe('the event of an object that is deleted without the finalizer of this c
 
 describe('the events about a kept role', () => {
   const object = aDeletedObject();
-  const keptAfter = (pass: CompletedReconcileParts): readonly string[] =>
-    eventsAfter(completedPass({ object, desired: desiredOfDeletion(object), seen: observed(), ...pass })).map(
+  const keptAfter = (reconcile: CompletedReconcileParts): readonly string[] =>
+    eventsAfter(completedReconcile({ object, desired: desiredOfDeletion(object), seen: observed(), ...reconcile })).map(
       ({ reason, message }) => `${reason}: ${message}`,
     );
   const kept = [{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }];

@@ -22,30 +22,33 @@ import {
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 import { DELETING } from '../model/profile-status.ts';
 
-/** Where Cluster API Provider AWS records an event too, reason and text are the same. */
+/** An event. If Cluster API Provider AWS records the event too, reason and text are the same. */
 export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-export function eventsAfter(pass: CompletedReconcile): readonly EventSpec[] {
+export function eventsAfter(reconcile: CompletedReconcile): readonly EventSpec[] {
   return [
-    ...eventsOfProfile(pass),
-    ...eventsOfUnreadableEntries(pass),
-    ...eventOfUnreadableProtection(pass),
-    ...eventsOfDrainBegin(pass),
-    ...eventsForSteps(stepsToReport(pass)),
-    ...eventsOfKeptRoles(pass),
-    ...eventOfProblem(pass),
-    ...eventsOfAdvice(pass),
+    ...eventsOfProfile(reconcile),
+    ...eventsOfUnreadableEntries(reconcile),
+    ...eventOfUnreadableProtection(reconcile),
+    ...eventsOfDrainBegin(reconcile),
+    ...eventsForSteps(stepsToReport(reconcile)),
+    ...eventsOfKeptRoles(reconcile),
+    ...eventOfProblem(reconcile),
+    ...eventsOfAdvice(reconcile),
   ];
 }
 
-/** The event of `RoleRecreated` already has the error message of a refused change of an access entry. */
-function stepsToReport(pass: CompletedReconcile): readonly Step[] {
-  const steps = pass.execution?.steps ?? [];
-  return reasonOf(pass)?.name === 'RoleRecreated'
+/**
+ * Returns the steps that have events. If the reason is `RoleRecreated`, its event already contains the error message of
+ * a refused change of an access entry.
+ */
+function stepsToReport(reconcile: CompletedReconcile): readonly Step[] {
+  const steps = reconcile.execution?.steps ?? [];
+  return reasonOf(reconcile)?.name === 'RoleRecreated'
     ? steps.filter(({ mutation, outcome }) => outcome.kind !== 'failed' || !isAccessEntryMutation(mutation))
     : steps;
 }
@@ -62,8 +65,9 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
   );
 
 /**
- * There is no event if the user wants the profile to stay, or if the deletion in AWS had begun: then the controller has
- * removed the finalizer, or a user did so as a condition advised.
+ * Returns the event for an object that is deleted without the finalizer. There is no event if the user wants the
+ * profile to stay, or if the deletion in AWS had begun: then the controller has removed the finalizer, or a user has
+ * removed it on the advice of a condition.
  */
 export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
   const { in: location, deleting } = recordOf(object);
@@ -99,8 +103,8 @@ function describeRetained(object: AWSFargateProfile): string {
     : `The controller leaves ${profiles} and its IAM role in AWS`;
 }
 
-function eventsOfDrainBegin(pass: CompletedReconcile): readonly EventSpec[] {
-  return noticesOf(pass).flatMap((reason) => {
+function eventsOfDrainBegin(reconcile: CompletedReconcile): readonly EventSpec[] {
+  return noticesOf(reconcile).flatMap((reason) => {
     if (reason.name !== 'Draining' || reason.facts.begins === undefined) return [];
     const { name, predecessor, until } = reason.facts;
     const message = `Started evicting the pods of EKS fargate profile ${predecessor}, so that they move to ${name}. The profile is deleted at ${formatTimestamp(until)} at the latest`;
@@ -132,7 +136,7 @@ const podsOf = (count: number): string => `${count} ${count === 1 ? 'pod' : 'pod
 function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[] {
   const subject = subjectOf(mutation);
   if (outcome.kind === 'failed') {
-    // A request that was not sent is no failure of AWS.
+    // A request that was not sent did not fail in AWS.
     return isNotDispatched(outcome.failure) ? [] : failureOf(mutation, subject, outcome.failure);
   }
   if (outcome.kind !== 'done') return [];
@@ -167,7 +171,7 @@ function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[]
         ),
       ];
     case 'deleteAccessEntry':
-      // The deletion of the role follows, and has an event.
+      // The deletion of the role follows, and has its own event.
       return mutation.because === 'roleDeletion'
         ? []
         : [
@@ -227,10 +231,10 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
   return [warning(reason, `Failed to ${doing(subject)}${said}. ${outlook}`)];
 }
 
-/** The event of `RoleRecreated` already says the same. */
-function eventsOfUnreadableEntries(pass: CompletedReconcile): readonly EventSpec[] {
-  if (reasonOf(pass)?.name === 'RoleRecreated') return [];
-  return (pass.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
+/** Returns the events about unreadable access entries, unless the event of `RoleRecreated` already says the same. */
+function eventsOfUnreadableEntries(reconcile: CompletedReconcile): readonly EventSpec[] {
+  if (reasonOf(reconcile)?.name === 'RoleRecreated') return [];
+  return (reconcile.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
     isUnreadable === true
       ? [
           warning(
@@ -261,7 +265,10 @@ function eventsOfKeptRoles({ end, execution }: CompletedReconcile): readonly Eve
   );
 }
 
-/** The status shows what was reported before, and the annotation what was recorded before. */
+/**
+ * Returns the events about profiles. The status shows what was reported before, and the annotation what was recorded
+ * before.
+ */
 function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonly EventSpec[] {
   if (facts === undefined) return [];
   const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
@@ -284,38 +291,44 @@ function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonl
   ];
 }
 
-export const toldBy = (pass: CompletedReconcile): Told => {
-  const reason = problemOf(pass);
-  return { problem: reason && messageOf(reason), advice: adviceOf(pass).map(({ message }) => message) };
+export const toldBy = (reconcile: CompletedReconcile): Told => {
+  const reason = problemOf(reconcile);
+  return { problem: reason && messageOf(reason), advice: adviceOf(reconcile).map(({ message }) => message) };
 };
 
-const problemOf = (pass: CompletedReconcile): Reason | undefined => reasonOf(pass) ?? noticesOf(pass)[0];
+const problemOf = (reconcile: CompletedReconcile): Reason | undefined => reasonOf(reconcile) ?? noticesOf(reconcile)[0];
 
 const adviceOf = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
   end === 'inSync' && facts !== undefined ? facts.plan.advice : [];
 
-/** Recorded when the problem begins or changes; the conditions show it as long as it lasts. */
-function eventOfProblem(pass: CompletedReconcile): readonly EventSpec[] {
-  const reason = problemOf(pass);
-  if (reason === undefined || stepsToReport(pass).some(({ outcome }) => outcome.kind === 'failed')) return [];
+/** Returns an event if the problem begins or changes; the conditions show it as long as it lasts. */
+function eventOfProblem(reconcile: CompletedReconcile): readonly EventSpec[] {
+  const reason = problemOf(reconcile);
+  if (reason === undefined || stepsToReport(reconcile).some(({ outcome }) => outcome.kind === 'failed')) return [];
   const nature = natureOf(reason);
   const isProblem = nature === 'human' || nature === 'retry';
-  if ((!isProblem && !isAnnounced(reason)) || isTold(pass, reason)) return [];
+  if ((!isProblem && !isAnnounced(reason)) || isTold(reconcile, reason)) return [];
   return [isProblem ? warningFor(reason) : normal(reason.name, messageOf(reason))];
 }
 
-/** After a start, a condition with the same reason shows that an earlier process has told it. */
+/**
+ * Reports whether an event has already announced the reason. After a start, a condition with the same reason shows that
+ * an earlier process announced it.
+ */
 function isTold({ object, end, told }: CompletedReconcile, reason: Reason): boolean {
   if (told !== undefined) return told.problem === messageOf(reason);
   const types = end === 'inSync' ? (['Stalled', 'Ready'] as const) : conditionTypesFor(object, reason);
   return types.some((type) => conditionOf(object.status?.conditions, type)?.reason === reason.name);
 }
 
-/** Recorded when a problem begins or changes. After a start, that of an object that was Ready has been told. */
-function eventsOfAdvice(pass: CompletedReconcile): readonly EventSpec[] {
-  const { object, told } = pass;
+/**
+ * Returns an event for each problem that begins or changes. After a start, the problems of an object that was Ready
+ * count as announced.
+ */
+function eventsOfAdvice(reconcile: CompletedReconcile): readonly EventSpec[] {
+  const { object, told } = reconcile;
   const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
-  return adviceOf(pass)
+  return adviceOf(reconcile)
     .filter(({ message, isInStatus }) =>
       told === undefined
         ? !wasReady || (isInStatus && object.status?.health === undefined)

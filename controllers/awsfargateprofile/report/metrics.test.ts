@@ -9,7 +9,7 @@ import { formatTimestamp } from 'controller-runtime/env';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { PROFILE_PHASES, phaseOf, profileMetrics } from './metrics.ts';
 import { CREATED_AT, aDeletedObject, anObject, instant } from '../testing/builders.ts';
-import { condition } from '../testing/completed-pass.ts';
+import { condition } from '../testing/completed-reconcile.ts';
 
 /**
  * A folder with manifests of AWSFargateProfiles as the manager writes them. The test cases of the Argo CD health check

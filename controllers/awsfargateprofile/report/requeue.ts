@@ -18,16 +18,16 @@ export interface RequeueOptions {
  */
 const JITTER = 0.1;
 
-/** What the object waits for, although AWS may be as the spec asks for. */
+/** Returns what the object waits for, although AWS may already match the spec. */
 export const pendingAfter = ({ end, execution, facts }: Pick<ReconcileResult, 'end' | 'execution' | 'facts'>) =>
   end === 'inSync' ? (execution?.notices[0] ?? facts?.plan.notices.find((notice) => natureOf(notice) === 'wait')) : end;
 
 export interface Pending {
   /** How long the object has waited for this reason. */
   readonly waited: Ms;
-  /** Monotonic: before this time, no reconcile would change anything in AWS. */
+  /** On the monotonic clock: before this time, no reconcile would change anything in AWS. */
   readonly notBefore: Ms | undefined;
-  /** EKS is changing a profile of the object. */
+  /** EKS is changing one of the object's profiles. */
   readonly isTransit: boolean;
 }
 
@@ -58,8 +58,9 @@ function delayFor(reason: Reason, { waited, notBefore }: Pending, options: Reque
 const jittered = (span: Ms, { random }: RequeueOptions): Ms => span * (1 + JITTER * random.next());
 
 /**
- * Others of the cluster wait for a pass that sees the end of a change in EKS. Retries in an outage may go on for long,
- * so they let the objects go first that AWS was not asked about yet.
+ * Returns the priority of the next reconcile. Other objects in the EKS cluster wait for the reconcile that sees the end
+ * of a change, so it is urgent. Retries in an outage may continue for long, so objects about which AWS was not asked
+ * yet go first.
  */
 function priorityAfter(reason: Reason, isTransit: boolean): QueuePriority | undefined {
   if (natureOf(reason) !== 'outage') return isTransit ? 'urgent' : undefined;

@@ -28,7 +28,7 @@ import { plan } from '../plan/plan.ts';
 import { interruptionBy } from '../plan/verdicts.ts';
 import { statusBefore as statusBeforeReason } from './status.ts';
 
-/** Before a change: the status with the reason that the plan gives for it. */
+/** Returns the status before a change, with the reason that the plan gives for it. */
 function statusBefore(
   object: AWSFargateProfile,
   { desired, observed: seen, mutation }: { desired: Desired; observed: Observed; mutation: Mutation },
@@ -83,7 +83,7 @@ describe('statusBefore', () => {
     ]);
   });
 
-  it('keeps what the status says of AWS, because this pass has changed nothing yet', () => {
+  it('keeps what the status says of AWS, because this reconcile has changed nothing yet', () => {
     const object = anObject({
       record: RECORDED_THERE,
       status: { ...ready, profileStatus: 'ACTIVE', subnets: ['subnet-0a'] },

@@ -35,33 +35,33 @@ import {
   READY,
   conditionsOf,
   failedCreate,
-  observedPass,
+  observedReconcile,
   outage,
-  completedPass,
+  completedReconcile,
   ready,
   sibling,
-} from '../testing/completed-pass.ts';
+} from '../testing/completed-reconcile.ts';
 import { FOREIGN_TAGS, recordTag } from '../testing/fixtures.ts';
-import { withoutRoles } from '../testing/pass-state.ts';
+import { withoutRoles } from '../testing/reconcile-state.ts';
 
-/** What AWS shows while the pass has read only the profile, because EKS is changing it. */
+/** Returns what AWS shows if the reconcile has read only the profile, because EKS is changing it. */
 const inTransit = (status: string): Observed =>
   withoutRoles(observed({ profile: aProfile({ status }), role: aRole() }));
 const creating = newReason('Creating', { name: PROFILE });
 const NEXT = ProfileName.of(`9999-${PROFILE}`);
 const IDENTITY = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
 
-/** The result of a pass that has found nothing of the object, soon after its create request. */
-const unansweredPass = (object: AWSFargateProfile): CompletedReconcile => {
+/** Returns the result of a reconcile that has found nothing of the object, soon after its create request. */
+const unansweredReconcile = (object: AWSFargateProfile): CompletedReconcile => {
   const seen = observed();
   const desired = { ...desiredOf(object, {}, seen), record: settledFor(object, seen, {}, 0).record };
-  return observedPass({ object, desired, seen, end: sibling });
+  return observedReconcile({ object, desired, seen, end: sibling });
 };
 
 describe('statusAfter', () => {
   type Row = readonly [
     what: string,
-    pass: CompletedReconcile,
+    reconcile: CompletedReconcile,
     has: object,
     ...lacks: (keyof AWSFargateProfileStatus)[],
   ];
@@ -99,7 +99,7 @@ describe('statusAfter', () => {
   const rows: readonly Row[] = [
     [
       'records what AWS reports',
-      observedPass({ end: failedCreate, seen: failed }),
+      observedReconcile({ end: failedCreate, seen: failed }),
       {
         account: ACCOUNT,
         region: 'eu-west-1',
@@ -111,49 +111,54 @@ describe('statusAfter', () => {
         health: { issues: health },
       },
     ],
-    ['drops the issues of a healthy profile', observedPass({ object: once }), { profileStatus: 'ACTIVE' }, 'health'],
+    [
+      'drops the issues of a healthy profile',
+      observedReconcile({ object: once }),
+      { profileStatus: 'ACTIVE' },
+      'health',
+    ],
     [
       'drops what it knew of a profile that is gone',
-      observedPass({ object: once, seen: observed({ role: aRole() }), end: sibling }),
+      observedReconcile({ object: once, seen: observed({ role: aRole() }), end: sibling }),
       {},
       ...(['profileARN', 'profileStatus', 'podExecutionRoleARN', 'health', 'createRequestedAt'] as const),
     ],
     [
       'shows the create request that AWS has not answered',
-      unansweredPass(requested),
+      unansweredReconcile(requested),
       { createRequestedAt: '2026-11-21T03:25:00Z' },
       'profileARN',
     ],
     [
       'shows since when the profile is ACTIVE and as the spec asks for',
-      observedPass({ object: once }),
+      observedReconcile({ object: once }),
       { activeSince: '2026-11-21T03:25:00Z' },
     ],
     [
       'shows the identity with which the profile was created',
-      observedPass({ object: anObject({ record: { ...RECORDED_THERE, identity: IDENTITY } }) }),
+      observedReconcile({ object: anObject({ record: { ...RECORDED_THERE, identity: IDENTITY } }) }),
       { identityRef: IDENTITY },
     ],
     [
       'drops a former identity',
-      observedPass({ object: anObject({ record: RECORDED_THERE, status: { identityRef: IDENTITY } }) }),
+      observedReconcile({ object: anObject({ record: RECORDED_THERE, status: { identityRef: IDENTITY } }) }),
       {},
       'identityRef',
     ],
     [
       'shows the profile that has lost its tags, also if the spec has another name by now',
-      observedPass({ object: renamed, seen: observed({ profile: former, role: aRole() }), end: lostTags }),
+      observedReconcile({ object: renamed, seen: observed({ profile: former, role: aRole() }), end: lostTags }),
       { profileName: former.name, profileARN: former.arn },
     ],
     [
       'shows nothing of a foreign profile under the name, and drops our create request',
-      observedPass({ object: requested, seen: foreign, end: notOwned }),
+      observedReconcile({ object: requested, seen: foreign, end: notOwned }),
       {},
       ...(['createRequestedAt', 'profileARN', 'profileStatus', 'podExecutionRoleARN', 'subnets'] as const),
     ],
     [
       'shows of a deleted object the profile that has served, under whatever name',
-      completedPass({
+      completedReconcile({
         object: aDeletedObject({ record: { in: HERE, profiles: [{ name: NEXT, id: PROFILE_ID, served: true }] } }),
         desired: desiredOfDeletion(
           aDeletedObject({ record: { in: HERE, profiles: [{ name: NEXT, id: PROFILE_ID, served: true }] } }),
@@ -165,48 +170,48 @@ describe('statusAfter', () => {
       }),
       { profileName: NEXT, profileStatus: 'ACTIVE' },
     ],
-    ['keeps the known state while AWS cannot be read', completedPass({ object: ready(), end: outage }), known],
+    ['keeps the known state while AWS cannot be read', completedReconcile({ object: ready(), end: outage }), known],
     [
       'records no account in which the EKS cluster does not exist',
-      observedPass({ end: gone, seen: observed({ cluster: 'gone' }) }),
+      observedReconcile({ end: gone, seen: observed({ cluster: 'gone' }) }),
       {},
       'account',
       'region',
     ],
     [
       'records the generation of the object',
-      observedPass({ object: ready({ metadata: { generation: 7 } }) }),
+      observedReconcile({ object: ready({ metadata: { generation: 7 } }) }),
       { observedGeneration: 7 },
     ],
     [
       'drops the failure fields of Cluster API Provider AWS',
-      observedPass({ object: anObject({ status: { failureReason: 'x', failureMessage: 'no' } }) }),
+      observedReconcile({ object: anObject({ status: { failureReason: 'x', failureMessage: 'no' } }) }),
       {},
       'failureReason',
       'failureMessage',
     ],
-    ['is provisioned after a pass in order', observedPass({}), { initialization: { provisioned: true } }],
+    ['is provisioned after a reconcile in order', observedReconcile({}), { initialization: { provisioned: true } }],
     [
       'is not provisioned while EKS creates the profile',
-      observedPass({ end: creating, seen: observed() }),
+      observedReconcile({ end: creating, seen: observed() }),
       {},
       'initialization',
     ],
     [
       'stays provisioned when the profile fails later',
-      observedPass({ object: ready(), end: failedCreate, seen: failed }),
+      observedReconcile({ object: ready(), end: failedCreate, seen: failed }),
       { initialization: { provisioned: true } },
     ],
     [
       'is not provisioned after a completed deletion',
-      completedPass({ object: leaving, desired: desiredOfDeletion(leaving), seen: observed() }),
+      completedReconcile({ object: leaving, desired: desiredOfDeletion(leaving), seen: observed() }),
       {},
       'initialization',
     ],
   ];
-  for (const [what, pass, has, ...lacks] of rows)
+  for (const [what, reconcile, has, ...lacks] of rows)
     it(what, () => {
-      const status = statusAfter(pass);
+      const status = statusAfter(reconcile);
       expect(status).to.deep.include(has);
       if (lacks.length > 0) expect(status).not.to.have.any.keys(...lacks);
     });
@@ -218,7 +223,7 @@ describe('statusAfter', () => {
       resourceIds: Array.from({ length: 15 }, () => 'r'.repeat(50_000)),
     }));
     const seen = observed({ profile: aProfile({ health: many }), role: aRole() });
-    const status = statusAfter(observedPass({ seen }));
+    const status = statusAfter(observedReconcile({ seen }));
     expect(status.health?.issues?.map(({ code, resourceIds }) => [code, resourceIds?.length])).to.deep.equal(
       Array.from({ length: 10 }, (_, index) => [`Issue${index}`, 10]),
     );
@@ -242,7 +247,7 @@ describe('statusAfter', () => {
     const statusWith = (status: string | undefined, end: ReconcileEnd = 'inSync') => {
       const next = status === undefined ? [] : [aProfile({ name: NEXT, status })];
       const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), ...next] };
-      return statusAfter(observedPass({ object, seen, end }));
+      return statusAfter(observedReconcile({ object, seen, end }));
     };
     const predecessors = [{ name: PROFILE, status: 'ACTIVE' }];
     const replacing = newReason('Replacing', { name: NEXT, predecessor: PROFILE });
@@ -257,10 +262,10 @@ describe('statusAfter', () => {
     it('names its successor once that is ACTIVE', () =>
       expect(statusWith('ACTIVE')).to.deep.include({ profileName: NEXT, predecessors }));
 
-    it('shows that EKS is deleting the predecessor, which this pass has begun', () => {
+    it('shows that EKS is deleting the predecessor, which this reconcile has begun', () => {
       const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), aProfile({ name: NEXT })] };
       const steps = [{ mutation: { ...DELETE_PROFILE, because: 'replaced' }, outcome: { kind: 'done' } }] as const;
-      const { predecessors: after } = statusAfter(observedPass({ object, seen, steps }));
+      const { predecessors: after } = statusAfter(observedReconcile({ object, seen, steps }));
       expect(after).to.deep.equal([{ name: PROFILE, status: 'DELETING' }]);
     });
   });
@@ -278,26 +283,26 @@ describe('statusAfter', () => {
     const leavingWith = aDeletedObject({ status: { role: recorded } });
     const ofTeamB = live({ tags: { [NAMESPACE_TAG]: 'team-b' } });
 
-    const roles: readonly (readonly [what: string, pass: CompletedReconcile, role: object])[] = [
-      ['of ours', observedPass({ seen: live({ attached: [POD_EXECUTION_POLICY, THEIRS] }) }), OURS],
+    const roles: readonly (readonly [what: string, reconcile: CompletedReconcile, role: object])[] = [
+      ['of ours', observedReconcile({ seen: live({ attached: [POD_EXECUTION_POLICY, THEIRS] }) }), OURS],
       [
         'of another owner',
-        observedPass({ object: anObject({ spec: { roleName: shared } }), seen: live({ name: shared, tags: {} }) }),
+        observedReconcile({ object: anObject({ spec: { roleName: shared } }), seen: live({ name: shared, tags: {} }) }),
         { name: 'shared', id: 'AROAEXAMPLE', managed: false },
       ],
       [
         'that has another owner by now, without its policies',
-        observedPass({ object: withRecord(recorded, { roleName: ROLE }), seen: ofTeamB }),
+        observedReconcile({ object: withRecord(recorded, { roleName: ROLE }), seen: ofTeamB }),
         { name: ROLE, id: 'AROAEXAMPLE', managed: false },
       ],
       [
         'without what was recorded of another name',
-        observedPass({ object: withRecord({ ...formerRole, attachedPolicies: ['x'] }) }),
+        observedReconcile({ object: withRecord({ ...formerRole, attachedPolicies: ['x'] }) }),
         OURS,
       ],
       [
         'with a policy that this controller has attached before, by the record in the tags of the role',
-        observedPass({
+        observedReconcile({
           seen: live({
             attached: [POD_EXECUTION_POLICY, EXTRA, THEIRS],
             tags: { ...ROLE_TAGS, ...recordTag(`policy ${EXTRA}`) },
@@ -307,7 +312,7 @@ describe('statusAfter', () => {
       ],
       [
         'as recorded while it is being deleted',
-        completedPass({
+        completedReconcile({
           object: leavingWith,
           desired: desiredOfDeletion(leavingWith),
           seen: observed({ role: aRole() }),
@@ -315,15 +320,19 @@ describe('statusAfter', () => {
         }),
         recorded,
       ],
-      ['with the id that IAM has now', observedPass({ object: withRecord({ name: ROLE, id: 'AROAFORMER' }) }), OURS],
       [
-        'as recorded when the pass has observed only a profile in transit',
-        observedPass({ object: withRecord(recorded), end: creating, seen: inTransit('CREATING') }),
+        'with the id that IAM has now',
+        observedReconcile({ object: withRecord({ name: ROLE, id: 'AROAFORMER' }) }),
+        OURS,
+      ],
+      [
+        'as recorded when the reconcile has observed only a profile in transit',
+        observedReconcile({ object: withRecord(recorded), end: creating, seen: inTransit('CREATING') }),
         recorded,
       ],
     ];
-    for (const [what, pass, role] of roles)
-      it(`is that ${what}`, () => expect(statusAfter(pass).role).to.deep.equal(role));
+    for (const [what, reconcile, role] of roles)
+      it(`is that ${what}`, () => expect(statusAfter(reconcile).role).to.deep.equal(role));
 
     for (const [what, boundary, found, inSpec, inTags] of [
       ['that the spec names', EXTRA, EXTRA, EXTRA, undefined],
@@ -335,7 +344,7 @@ describe('statusAfter', () => {
       it(`has a permissions boundary ${what}`, () => {
         const object = anObject(inSpec === undefined ? {} : { spec: { rolePermissionsBoundary: inSpec } });
         const tags = { ...ROLE_TAGS, ...(inTags !== undefined && recordTag(`boundary ${inTags}`)) };
-        const { role } = statusAfter(observedPass({ object, seen: live({ permissionsBoundary: found, tags }) }));
+        const { role } = statusAfter(observedReconcile({ object, seen: live({ permissionsBoundary: found, tags }) }));
         expect(role?.permissionsBoundary).to.equal(boundary);
       });
   });
@@ -373,8 +382,8 @@ describe('pausedStatus', () => {
     ]);
   });
 
-  it('is followed by Paused False after the next pass', () => {
+  it('is followed by Paused False after the next reconcile', () => {
     const object = anObject({ status: pausedStatus(ready(), BY, NOW) });
-    expect(conditionsOf(statusAfter(observedPass({ object })))).to.deep.include({ Paused: 'False / NotPaused' });
+    expect(conditionsOf(statusAfter(observedReconcile({ object })))).to.deep.include({ Paused: 'False / NotPaused' });
   });
 });

@@ -13,20 +13,24 @@ import { type ConditionUpdate, conditionOf, mergeConditions } from './condition-
 import { conditionsAfter } from './conditions.ts';
 
 /**
- * The status is a report: a function of the pass, with what this pass did not read kept as it was. It equals the old one if
- * nothing has changed.
+ * Returns the status after a reconcile. It keeps what this reconcile did not read, and equals the old status if nothing
+ * has changed.
  */
-export function statusAfter(pass: CompletedReconcile): AWSFargateProfileStatus {
-  const { object, facts } = pass;
+export function statusAfter(reconcile: CompletedReconcile): AWSFargateProfileStatus {
+  const { object, facts } = reconcile;
   const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
-  const found = facts === undefined ? before : observedStatus(pass, before, facts);
-  const conditions = mergeConditions(before.conditions ?? [], conditionsAfter(pass), formatTimestamp(pass.now));
+  const found = facts === undefined ? before : observedStatus(reconcile, before, facts);
+  const conditions = mergeConditions(
+    before.conditions ?? [],
+    conditionsAfter(reconcile),
+    formatTimestamp(reconcile.now),
+  );
   return {
     ...found,
     observedGeneration: object.metadata.generation ?? 0,
     ready: conditionOf(conditions, 'Ready')?.status === 'True',
     deletionPolicy: effectiveDeletionPolicy(object),
-    ...(isProvisioned(pass) && { initialization: { ...before.initialization, provisioned: true } }),
+    ...(isProvisioned(reconcile) && { initialization: { ...before.initialization, provisioned: true } }),
     conditions,
   };
 }
@@ -34,7 +38,7 @@ export function statusAfter(pass: CompletedReconcile): AWSFargateProfileStatus {
 const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete' =>
   isRetained(object) ? 'Retain' : 'Delete';
 
-/** `by` lists the causes in the words of Cluster API. */
+/** Returns the status of a paused object. `by` lists the causes in the words of Cluster API. */
 export function pausedStatus(object: AWSFargateProfile, by: readonly string[], now: Ms): AWSFargateProfileStatus {
   const before = object.status ?? {};
   const update = (type: string, message: string): ConditionUpdate => ({
@@ -56,7 +60,7 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
 const isProvisioned = ({ object, end }: CompletedReconcile): boolean => end === 'inSync' && !isDeleting(object);
 
 function observedStatus(
-  pass: CompletedReconcile,
+  reconcile: CompletedReconcile,
   {
     profileARN: _arn,
     profileStatus: _status,
@@ -70,7 +74,7 @@ function observedStatus(
   }: AWSFargateProfileStatus,
   { desired, observed, after, plan }: AwsFacts,
 ): AWSFargateProfileStatus {
-  const { record = EMPTY_RECORD } = pass;
+  const { record = EMPTY_RECORD } = reconcile;
   const { wanted, identity, place } = desired;
   const isShown = (found: FargateProfile): boolean =>
     plan.profiles.some((own) => own.name === found.name && own.ownership !== 'recorded');
@@ -135,13 +139,13 @@ function roleStatus(
   };
 }
 
-/** The policies that the spec asks for, and those that this controller attached before. */
+/** Returns the attached policies that the spec contains, or that this controller attached before. */
 function ownPolicies({ wanted }: Desired, role: FoundRole): readonly string[] {
   const policies = wanted?.role.kind === 'managed' ? wanted.role.policies : [];
   return role.attached.filter((arn) => policies.includes(arn) || isAdded(role.tags, policyAddition(arn)));
 }
 
-/** The status before a change that ends or interrupts the work of a profile; `undefined` if `Ready` is not True. */
+/** Returns the status before a change that ends or interrupts a profile's work; `undefined` if `Ready` is not True. */
 export function statusBefore(
   object: AWSFargateProfile,
   reason: Reason,

@@ -16,13 +16,16 @@ import { type ConditionUpdate, mergeConditions } from '../report/condition-list.
 export interface CompetingObject extends Competitor {
   readonly object: ObjectKey;
   /**
-   * Whether the operator allows the namespace to use the EKS cluster that status records. Others than the controller may
-   * have written the status, so without this permission it counts in the namespace only.
+   * Whether the operator allows the namespace to use the EKS cluster in the status. Clients other than the controller
+   * may have written the status, so without this permission it counts only in the namespace.
    */
   readonly isAllowed: boolean;
 }
 
-/** `overlap` has the first two selectors that a pod can match both, `taken` those of whose pods the object gets none. */
+/**
+ * `overlap` contains the first two selectors that can both match a pod. `taken` contains the object's selectors whose
+ * pods all go to the rival's profile.
+ */
 export interface Rival extends CompetingObject {
   readonly overlap: Overlap;
   readonly taken: readonly FargateSelector[];
@@ -33,14 +36,15 @@ export const OVERLAP_REASONS = ['Overlap', 'Shadowed'] as const;
 const MOST_NAMED = 3;
 
 /**
- * EKS allows five selectors with five labels each, and AWS raises these quotas on request. The CRD admits more and longer
- * ones, of which no profile can be made: they are not compared, so that each comparison takes less than 0.1 ms.
+ * EKS allows five selectors with five labels each, and AWS raises these quotas on request. The CRD admits more and
+ * longer selectors, for which no profile can be created. They are not compared, so that each comparison takes less than
+ * 0.1 ms.
  */
 const MOST_SELECTORS = 10;
 const MOST_LABELS = 10;
-/** In characters, as the names of namespaces and the values of labels in Kubernetes. */
+/** In characters, like Kubernetes namespaces and label values. */
 const LONGEST = 63;
-/** In characters: a DNS name of 253, a slash and a name of 63. */
+/** In characters, like Kubernetes label keys: a DNS name of 253, a slash and a name of 63. */
 const LONGEST_KEY = 317;
 
 const isComparable = ({ namespace, labels }: FargateSelector): boolean => {
@@ -55,8 +59,8 @@ const isComparable = ({ namespace, labels }: FargateSelector): boolean => {
 const competitors = new WeakMap<AWSFargateProfile, CompetingObject>();
 
 /**
- * Each version of an object is converted once, because all objects of a cluster are compared with each other. The profile of a deleted
- * object does not take new pods for long.
+ * Converts the object for comparisons; `undefined` if it is being deleted, because its profile does not take new pods
+ * for long. Each version of an object is converted once, because all objects of a cluster are compared with each other.
  */
 export function competitorOf(object: AWSFargateProfile, limits: OperatorLimits): CompetingObject | undefined {
   if (isDeleting(object)) return undefined;
@@ -85,8 +89,8 @@ export const findRivals = (me: CompetingObject, others: readonly CompetingObject
   });
 
 /**
- * So many pairs of selectors are compared at once, which suffices for the ten profiles of five selectors that EKS allows in
- * a cluster. With more, the overlap controller compares the object, in turns.
+ * The maximum number of selector pairs that are compared at once, which suffices for the ten profiles of five selectors
+ * that EKS allows in a cluster. With more pairs, the overlap controller compares the object, in turns.
  */
 export const MOST_PAIRS_AT_ONCE = 250;
 
@@ -98,7 +102,10 @@ export interface OverlapSources {
   readonly limits: OperatorLimits;
 }
 
-/** With many objects in the EKS cluster, the overlap controller sets the condition. */
+/**
+ * Adds the overlap condition to the status. With many objects in the EKS cluster, the overlap controller sets the
+ * condition instead.
+ */
 export function withFewRivals(
   object: AWSFargateProfile,
   status: AWSFargateProfileStatus,

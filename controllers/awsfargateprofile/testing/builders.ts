@@ -79,7 +79,9 @@ export interface ObjectParts {
   readonly metadata?: Partial<NamespacedMeta>;
   readonly spec?: Partial<AWSFargateProfileSpec>;
   readonly status?: AWSFargateProfileStatus;
-  /** What the record has besides {@link FIRST_RECORD}. Annotations without a record are those of an object without one. */
+  /**
+   * The record's fields besides those of {@link FIRST_RECORD}. If `annotations` lacks a record, the object has none.
+   */
   readonly record?: Partial<ProfileRecord>;
 }
 
@@ -148,11 +150,11 @@ export const ABSENT = { kind: 'absent' } as const;
  * The status fields that record the AWS account, the region and the EKS cluster of the AWSFargateProfile `team-a/web`.
  */
 export const RECORDED = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
-/** The place of {@link RECORDED}, as a record has it. */
+/** The place in {@link RECORDED}, as a record contains it. */
 export const HERE = { kind: 'known', account: ACCOUNT, region: 'eu-west-1', eksCluster: EKS_CLUSTER } as const;
-/** The id of {@link aProfile}. */
+/** The id of the profile that {@link aProfile} returns. */
 export const PROFILE_ID = '0ec0ffee';
-/** The record of an object whose profile and role are as {@link aProfile} and {@link aRole}. */
+/** The record of an object that has the profile of {@link aProfile} and the role of {@link aRole}. */
 export const RECORDED_THERE = {
   in: HERE,
   profiles: [{ name: PROFILE, id: PROFILE_ID, served: true }],
@@ -186,7 +188,7 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
   };
 }
 
-/** What is desired once a pass has read `seen`; by default AWS has nothing. */
+/** Returns what is desired after a reconcile has read `seen`; by default AWS has nothing. */
 export function desiredOf(
   object: AWSFargateProfile = anObject(),
   over: Partial<DesiredInputs> = {},
@@ -197,7 +199,7 @@ export function desiredOf(
   return desired.right;
 }
 
-/** The record of the object after a pass has read `seen`. What is not known yet has not been known for `age`. */
+/** Returns the object's record after a reconcile has read `seen`. Its unanswered requests have been known for `age`. */
 export function settledFor(object: AWSFargateProfile, seen: Observed, over: Partial<DesiredInputs> = {}, age = 60_000) {
   const given = desiredInputs(over);
   const record = recordOf(object);
@@ -216,10 +218,7 @@ export const desiredOfDeletion = (
   seen: Observed = observed(),
 ): Desired => desiredOf(object, { controlPlaneFacts: undefined, ...over }, seen);
 
-/**
- * Returns the Fargate profile in EKS of the AWSFargateProfile `team-a/web`: ACTIVE, and with the attributes that the
- * spec asks for.
- */
+/** Returns the Fargate profile of the AWSFargateProfile `team-a/web`: ACTIVE, and as in the spec. */
 export function aProfile(over: Partial<FargateProfile> = {}): FargateProfile {
   const name = over.name ?? PROFILE;
   return {
@@ -239,7 +238,7 @@ export function aProfile(over: Partial<FargateProfile> = {}): FargateProfile {
 /** When the role of {@link aRole} was created, in milliseconds since 1970. */
 export const ROLE_CREATED_AT = 1_700_000_000_000;
 
-/** Returns the managed IAM role of the AWSFargateProfile `team-a/web`, with the attributes that the spec asks for. */
+/** Returns the managed IAM role of the AWSFargateProfile `team-a/web`, with the attributes in the spec. */
 export function aRole(over: Partial<FoundRole> = {}): FoundRole {
   const { name = ROLE, path = '/' } = over;
   return {
@@ -279,7 +278,7 @@ export function observed({
   };
 }
 
-/** Returns the observed state of an AWS account with the Fargate profile and the role that the spec asks for. */
+/** Returns the observed state of an AWS account whose Fargate profile and role match the spec. */
 export const asWanted = (): Observed => observed({ profile: aProfile(), role: aRole() });
 
 export function aFailure(over: Partial<AwsFailure> = {}): AwsFailure {

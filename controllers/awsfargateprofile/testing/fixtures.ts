@@ -27,7 +27,7 @@ export const desiredOnDeletion = (
 
 /** The status of an AWSFargateProfile for which the controller has sent CreateFargateProfile. */
 export const CREATE_REQUESTED: AWSFargateProfileStatus = { profileName: PROFILE, createRequestedAt: CREATED_AT };
-/** The status of an AWSFargateProfile whose Fargate profile has once been ACTIVE and as the spec asks for. */
+/** The status of an AWSFargateProfile whose Fargate profile has once been ACTIVE and matched the spec. */
 export const PROVISIONED: AWSFargateProfileStatus = { ...CREATE_REQUESTED, initialization: { provisioned: true } };
 
 /** The tags of a Fargate profile that belongs to another AWSFargateProfile. */
@@ -48,20 +48,20 @@ const policy = (only: object): string => JSON.stringify({ Version: '2012-10-17',
 
 export const TRUST_POLICIES = {
   ours: TRUST,
-  /** The trust policy that the controller sets, with its fields in another order and with lists of one element. */
+  /** The trust policy that the controller sets, with its fields in a different order and with lists of one element. */
   oursReordered: policy({
     Action: ['sts:AssumeRole'],
     Principal: { Service: ['eks-fargate-pods.amazonaws.com'] },
     Effect: 'Allow',
     Condition: { ArnLike: { 'aws:SourceArn': [sourceArn] } },
   }),
-  /** A trust policy that EKS accepts, but that allows more than the trust policy of the controller. */
+  /** A trust policy that EKS accepts, but that allows more than the controller's. */
   wide: policy(statement),
   forNodes: policy({ ...statement, Principal: { Service: 'ec2.amazonaws.com' } }),
   garbage: 'not a policy',
 } as const;
 
-/** The name of an IAM role that the controller does not own. Several AWSFargateProfiles can name it in their specs. */
+/** The name of an IAM role that the controller does not own. The specs of several AWSFargateProfiles can contain it. */
 export const SHARED_ROLE_NAME = RoleName.of('shared');
 export const SHARED_ROLE_ARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
 export const SHARED_ROLE: FoundRole = aRole({ name: SHARED_ROLE_NAME, tags: {}, trust: TRUST_POLICIES.wide });

@@ -6,17 +6,17 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { newStores } from '../../shared/caches.ts';
 import { Lanes } from '../lane.ts';
 
-/** Lanes on a cache of their own, which a test fills. */
+/** Lanes with a separate cache, which a test fills. */
 export interface TestLanes {
   readonly lanes: Lanes;
   readonly store: Store;
   /** The objects that the lanes have enqueued, each with its place. */
   readonly woken: string[];
-  /** The names of the objects whose last pass stopped for something other than their turn. */
+  /** The names of objects whose last reconcile stopped for something other than their turn. */
   readonly stopped: Set<string>;
-  /** Ends a pass of the object, which something other than its turn stops from now on, or does not stop any more. */
+  /** Ends a reconcile of the object. From now on, something other than its turn stops the object, or no longer does. */
   readonly stop: (object: AWSFargateProfile, isStopped?: boolean) => void;
-  /** How often the lanes have asked whether something other than its turn stops an object. */
+  /** How many times the lanes have asked whether something other than its turn stops an object. */
   readonly questions: () => number;
   /** Stores the object as a new version, as a watch event would. */
   readonly put: (object: AWSFargateProfile) => AWSFargateProfile;
@@ -45,7 +45,7 @@ export function newLanes(clock: Clock, wake?: (key: ObjectKey) => void): TestLan
     },
     overtaken: ({ name }) => woken.push(`${name} overtaken`),
   });
-  // What a test puts into the store itself changes without a word.
+  // The lanes are not notified of changes that a test makes in the store itself.
   let isWatched = false;
   store.onChange((change) => isWatched && lanes.refresh(change));
   const watched = (change: () => void): void => {

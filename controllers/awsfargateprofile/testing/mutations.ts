@@ -140,7 +140,7 @@ export const describeObstacle = (obstacle: Obstacle | undefined): string => {
   }
 };
 
-/** What a plan says for the report, if it has nothing to say. */
+/** The parts of a plan for the report, when there is nothing to report. */
 export const NO_VERDICTS = {
   leftovers: [],
   notices: [],

@@ -32,14 +32,14 @@ import {
 } from './builders.ts';
 import { CAPA_TAGS, FOREIGN_TAGS, SHARED_ROLE_ARN, SHARED_ROLE_NAME, TRUST_POLICIES, recordTag } from './fixtures.ts';
 
-/** Everything that a plan depends on, at random: an object, what is recorded and reported of it, and what AWS has. */
+/** Everything that a plan depends on, at random: an object, its record and status, and what AWS has. */
 export interface Situation {
   readonly object: AWSFargateProfile;
   readonly isDeleted: boolean;
   readonly isBlocked: boolean;
   readonly isQuotaExceeded: boolean;
   readonly seen: Observed;
-  /** How long this process has known the create requests without an answer, in ms. */
+  /** How long this process has known the unanswered create requests, in ms. */
   readonly age: number;
 }
 
@@ -55,11 +55,11 @@ const MINUTE = 60_000;
 const RECORD = recordTag(`tag ${TAG}`, `policy ${POLICY}`, `boundary ${BOUNDARY}`);
 
 const anyName = fc.constantFrom(PROFILE, ProfileName.of(`9999-${PROFILE}`), ProfileName.of('other'));
-/** A value of `usual`, or sometimes one of the others, so that most situations get far into the plan. */
+/** Returns a value of `usual`, or sometimes another value, so that most situations get far into the plan. */
 const mostly = <A>(usual: A, ...others: readonly A[]): fc.Arbitrary<A> =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(usual, ...others) });
 
-/** Whether a profile is the first or the second that had its name. */
+/** Which of two profiles with the same name a profile is. */
 const anyId = mostly('first', 'second');
 const idOf = (name: string, id: string): string => `${id}-of-${name}`;
 const anyTime = fc.constantFrom(NOW - 120 * MINUTE, NOW - 2 * MINUTE, NOW - 30_000, NOW);
@@ -143,7 +143,10 @@ const anySpec: fc.Arbitrary<Partial<AWSFargateProfileSpec>> = fc.record(
   },
   optional,
 );
-/** The API server refuses a spec that names a role in two ways, or asks for settings of a role that it brings along. */
+/**
+ * The API server rejects a spec that sets a role in two ways, or that contains role settings together with
+ * spec.roleARN.
+ */
 const anyRoleInSpec = mostly<Partial<AWSFargateProfileSpec>>(
   {},
   { roleName: SHARED_ROLE_NAME },
@@ -167,7 +170,7 @@ const anyRecord: fc.Arbitrary<Partial<ProfileRecord>> = fc
   )
   .map(([record, rest]) => ({ ...record, ...rest }));
 
-/** Whoever may write the status of an object can write anything into it. */
+/** A client that may write an object's status can write anything into it. */
 const anyStatus: fc.Arbitrary<AWSFargateProfileStatus> = fc.record(
   {
     initialization: fc.constant({ provisioned: true }),
@@ -206,7 +209,7 @@ const anySituation: fc.Arbitrary<Situation> = fc
     return { ...rest, object: rest.isDeleted ? aDeletedObject(parts) : anObject(parts) };
   });
 
-/** `undefined` if AWS cannot fulfil the spec. */
+/** Returns what is desired; `undefined` if AWS cannot fulfill the spec. */
 export function planFor(situation: Situation): Planned | undefined {
   const { object, isDeleted, isBlocked, isQuotaExceeded, seen, age } = situation;
   const creationBlocker = isBlocked ? newReason('ClusterDeleting', { what: 'Cluster team-a/prod' }) : undefined;

@@ -6,15 +6,15 @@ import type { Observed } from '../model/observed-state.ts';
 import { type ObjectParts, aDeletedObject, anObject, desiredOf, desiredOfDeletion } from './builders.ts';
 import { describePlan } from './mutations.ts';
 
-/** What is desired follows from the object and from what a pass has read of AWS. */
+/** Returns what is desired: it follows from the object and from what a reconcile has read from AWS. */
 export type Desires = (seen: Observed) => Desired;
 
-/** The AWSFargateProfile `team-a/web` with these parts. `change` replaces parts of what is desired. */
+/** Returns the AWSFargateProfile `team-a/web` with these parts. `change` replaces parts of what is desired. */
 export const living =
   (parts: ObjectParts = {}, over: Partial<DesiredInputs> = {}, change: Partial<Desired> = {}): Desires =>
   (seen) => ({ ...desiredOf(anObject(parts), over, seen), ...change });
 
-/** As {@link living}, after `kubectl delete`. */
+/** Like {@link living}, after `kubectl delete`. */
 export const deleted =
   (parts: ObjectParts = {}, over: Partial<DesiredInputs> = {}, change: Partial<Desired> = {}): Desires =>
   (seen) => ({ ...desiredOfDeletion(aDeletedObject(parts), over, seen), ...change });

@@ -78,13 +78,13 @@ export class SimulatedAws {
   /** The access entries, with the ARNs of their roles as keys. */
   readonly accessEntries = new Map<string, SimulatedAccessEntry>();
   /**
-   * Whether EKS makes an access entry for the role of a new profile, if the role has none. AWS documents this. For
-   * a role whose access entry a client has deleted before, the behaviour of AWS is not known.
+   * Whether EKS creates an access entry for the role of a new profile, if the role has none. AWS documents this. If a
+   * client has deleted the role's access entry before, AWS's behavior is unknown.
    */
   makesAccessEntries = true;
   /**
-   * The results of the next creations and deletions of Fargate profiles, in the order in which they finish. Beyond the
-   * end of the list they succeed.
+   * The results of the next creations and deletions of Fargate profiles, in the order in which they finish. After the
+   * end of the list, they succeed.
    */
   readonly transitionResults: TransitionResult[] = [];
   private createdRoles = 0;
@@ -195,7 +195,7 @@ export class SimulatedAws {
     }
   }
 
-  /** Whether a later step of the simulated AWS will change a Fargate profile. */
+  /** Reports whether a later step of the simulated AWS will change a Fargate profile. */
   get isChanging(): boolean {
     return [...this.profiles.values()].some(({ status, hidden }) => hidden > 0 || isTransient(status));
   }
@@ -205,7 +205,7 @@ export class SimulatedAws {
     return structuredClone({ cluster, profiles, roles, accessEntries });
   }
 
-  /** Advances the time of the simulated AWS by a second and returns it. IAM gives times in whole seconds. */
+  /** Advances the time of the simulated AWS by a second and returns it. IAM returns times in whole seconds. */
   nextTime(): number {
     this.now += 1_000;
     return this.now;

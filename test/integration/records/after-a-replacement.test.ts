@@ -89,7 +89,7 @@ describe('an object whose profile has a derived name since a replacement', () =>
       await expectDeleted(...RESTORED);
     });
 
-    it('deletes the profile if it has lost status and record, and is deleted before its first pass', async () => {
+    it('deletes the profile if it has lost status and record, and is deleted before its first reconcile', async () => {
       // The role goes a minute after the start: until then, a request of the lost record may still show its result.
       await eventually(() => namesOf(world, 'bare').length === 0, { what: 'the deletion of the profile' });
       expect(changesOf('bare')).to.deep.equal([['Delete 9999-default_bare']]);

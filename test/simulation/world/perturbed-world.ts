@@ -235,7 +235,7 @@ export function withoutIds(value: unknown): unknown {
   return JSON.parse(text.replaceAll(ID_OR_TIME, '<id or time>')) as unknown;
 }
 
-/** The annotation repeats status, and is only brought up to date at the beginning of the next pass. */
+/** The annotation repeats status, and is only brought up to date at the beginning of the next reconcile. */
 const DROPPED = ['uid', 'id', 'resourceVersion', 'creationTimestamp', 'createdAt', 'modifiedAt', RECORD_ANNOTATION];
 const ID_OR_TIME = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}|AROA[A-Z\d]+|\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 

@@ -2,13 +2,19 @@ import { expect } from 'chai';
 import { ProfileName } from '../../../../api/names.ts';
 import { ROLE, ROLE_ARN, aDeletedObject, anObject } from '../../testing/builders.ts';
 import { CREATE_PROFILE, CREATE_ROLE, DELETE_ROLE, STRIP_ROLE } from '../../testing/mutations.ts';
-import { aSimulatedProfile, aSimulatedRole, awsAsWanted, awsWith, passStateFor } from '../../testing/pass-state.ts';
+import {
+  aSimulatedProfile,
+  aSimulatedRole,
+  awsAsWanted,
+  awsWith,
+  reconcileStateFor,
+} from '../../testing/reconcile-state.ts';
 import { Claims } from './claims.ts';
 
 describe('Claims', () => {
-  const remover = passStateFor(awsAsWanted(), aDeletedObject());
+  const remover = reconcileStateFor(awsAsWanted(), aDeletedObject());
   const other = { metadata: { namespace: 'team-b' } };
-  const user = passStateFor(awsWith(aSimulatedRole()), anObject({ ...other, spec: { roleARN: ROLE_ARN } }));
+  const user = reconcileStateFor(awsWith(aSimulatedRole()), anObject({ ...other, spec: { roleARN: ROLE_ARN } }));
 
   it('keep an object of another namespace from using a role whose removal has begun, until its end', () => {
     const claims = new Claims();
@@ -20,7 +26,7 @@ describe('Claims', () => {
 
   it('keep a role while an object of another namespace creates a profile with it, until its end', () => {
     const claims = new Claims();
-    const second = passStateFor(
+    const second = reconcileStateFor(
       awsWith(),
       anObject({ metadata: { namespace: 'team-c' }, spec: { roleARN: ROLE_ARN } }),
     );
@@ -36,7 +42,10 @@ describe('Claims', () => {
     const claims = new Claims();
     const tags = { 'kubernetes.io/cluster/prod': 'owned' };
     const name = ProfileName.of(ROLE);
-    const adopter = passStateFor(awsWith(aSimulatedProfile({ name, tags })), anObject({ spec: { profileName: name } }));
+    const adopter = reconcileStateFor(
+      awsWith(aSimulatedProfile({ name, tags })),
+      anObject({ spec: { profileName: name } }),
+    );
     expect(claims.tryClaim({ kind: 'tagProfile', name, arn: '', tags: {} }, adopter)).to.equal(true);
     expect(claims.tryClaim(DELETE_ROLE, remover)).to.equal(true);
   });
@@ -45,11 +54,11 @@ describe('Claims', () => {
     const claims = new Claims();
     const untagged = awsWith(aSimulatedRole({ tags: { 'kubernetes.io/cluster/prod': 'owned' } }));
     const [one, two] = [
-      passStateFor(untagged),
-      passStateFor(untagged, anObject({ ...other, spec: { roleName: ROLE } })),
+      reconcileStateFor(untagged),
+      reconcileStateFor(untagged, anObject({ ...other, spec: { roleName: ROLE } })),
     ];
     const adopt = { kind: 'tagRole', name: ROLE, tags: {} } as const;
-    expect([one, two, one].map((pass) => claims.tryClaim(adopt, pass))).to.deep.equal([true, false, true]);
+    expect([one, two, one].map((reconcile) => claims.tryClaim(adopt, reconcile))).to.deep.equal([true, false, true]);
     expect(claims.tryClaim(CREATE_PROFILE, user), 'nor may others use it meanwhile').to.equal(false);
     claims.release(two.object);
     expect(claims.tryClaim(adopt, two)).to.equal(false);

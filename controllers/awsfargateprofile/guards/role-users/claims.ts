@@ -6,19 +6,22 @@ import { type Mutation, isProfileOrRoleCreation, isRoleRemoval, subjectOf } from
 import type { ReconcileState } from '../guards.ts';
 
 /**
- * What running reconciles use or change in AWS, by AWS account and name. The lock of a role serves one namespace only,
- * because a tenant may name any role. A claim keeps two namespaces from relying on the same computed name of Cluster API
- * Provider AWS, and keeps a role from being removed while a reconcile of another namespace creates a profile with it. A
- * tenant can only delay a change of another tenant, and only while a profile is being created.
+ * What running reconciles use or change in AWS, by AWS account and name. A role's lock covers only one namespace,
+ * because a tenant may name any role. A claim keeps two namespaces from relying on the same computed name of Cluster
+ * API Provider AWS, and keeps a role from being removed while a reconcile in another namespace creates a profile with
+ * it. A tenant can only delay another tenant's change, and only while a profile is being created.
  */
 export class Claims {
   private readonly claims = new Map<string, Map<string, Claim['kind']>>();
 
-  /** The claim lasts until {@link release}, after the object's status names the role. */
-  tryClaim(mutation: Mutation, pass: ReconcileState): boolean {
-    const claim = claimOf(mutation, pass);
+  /**
+   * Claims what the mutation uses or changes. Returns `false` if the claim of another object conflicts. The claim lasts
+   * until {@link release}, after the object's status contains the role.
+   */
+  tryClaim(mutation: Mutation, reconcile: ReconcileState): boolean {
+    const claim = claimOf(mutation, reconcile);
     if (claim === undefined) return true;
-    const holder = keyText(keyOf(pass.object));
+    const holder = keyText(keyOf(reconcile.object));
     const holders = this.claims.get(claim.on) ?? new Map<string, Claim['kind']>();
     const conflicts = [...holders].some(
       ([other, kind]) => other !== holder && (kind === 'change' || claim.kind === 'change'),
@@ -43,20 +46,23 @@ interface Claim {
   readonly on: string;
 }
 
-function claimOf(mutation: Mutation, pass: ReconcileState): Claim | undefined {
-  const { account, region } = pass.desired.place;
+function claimOf(mutation: Mutation, reconcile: ReconcileState): Claim | undefined {
+  const { account, region } = reconcile.desired.place;
   const roleKey = (name: string): string => `${account}/${name.toLowerCase()}`;
   if (isProfileOrRoleCreation(mutation)) {
-    const role = pass.desired.wanted?.role.name;
+    const role = reconcile.desired.wanted?.role.name;
     return role && { kind: 'use', on: roleKey(role) };
   }
   const name = subjectOf(mutation);
   const isOfRole = mutation.kind === 'tagRole' || isRoleRemoval(mutation);
-  if (!isRoleRemoval(mutation) && tagsWithoutOwner(mutation, pass) === undefined) return undefined;
-  return { kind: 'change', on: isOfRole ? roleKey(name) : `${account}/${region}/${pass.target.eksCluster}/${name}` };
+  if (!isRoleRemoval(mutation) && tagsWithoutOwner(mutation, reconcile) === undefined) return undefined;
+  return {
+    kind: 'change',
+    on: isOfRole ? roleKey(name) : `${account}/${region}/${reconcile.target.eksCluster}/${name}`,
+  };
 }
 
-/** The tags of the resource if they lack one by which this controller recognizes its own. */
+/** Returns the resource's tags if they lack a tag by which this controller recognizes its own resources. */
 export function tagsWithoutOwner(mutation: Mutation, { desired, observed }: ReconcileState): Tags | undefined {
   const { identity } = desired;
   switch (mutation.kind) {

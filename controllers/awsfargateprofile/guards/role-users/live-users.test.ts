@@ -22,7 +22,7 @@ const shared = RoleName.of('shared');
 const location = { account: ACCOUNT, region: 'eu-west-1', eksCluster: EKS_CLUSTER };
 const label = (filter: string) => ({ [WATCH_FILTER_LABEL]: filter });
 
-/** The manager reads the API server, and reconciles the objects with the watch filter `filter`, by default `blue`. */
+/** Returns the reader of a manager that reconciles the objects with the watch filter `filter`, by default `blue`. */
 function liveRoleUsers(filter?: string): { readonly api: ReturnType<typeof newApi>; readonly roles: LiveRoleUsers } {
   const api = newApi();
   const { client, clock } = api;

@@ -14,35 +14,40 @@ import { type KnownLocation, locationOf, recordOf, readRecord } from '../../../s
 import { hasFinalizer, isDeleting } from '../../../shared/object-state.ts';
 import { roleNameOf } from '../../../shared/profile-names.ts';
 
-/** The EKS cluster is the one for whose profiles the role was created. */
+/** A role, and the EKS cluster for whose profiles it was created. */
 export interface RoleInCluster {
   readonly name: RoleName;
   readonly location: KnownLocation;
 }
 
-/** Who needs a role that is to be deleted for an object. */
+/** Who needs a role that is about to be deleted for an object. */
 export interface RoleUsers {
   /** The key of another AWSFargateProfile with the finalizer that uses the role. */
   readonly other: string | undefined;
-  /** The keys, by owner tag, of deleted AWSFargateProfiles that use the role as long as EKS has a profile of theirs. */
+  /**
+   * The keys, by owner tag, of deleted AWSFargateProfiles that use the role as long as EKS has one of their profiles.
+   */
   readonly leaving: ReadonlyMap<string, string>;
 }
 
-/** Objects of other managers, in the namespace of the object, that share its role. */
+/** Other managers' objects that are in the object's namespace and share its role. */
 export interface RoleSharers {
-  /** Another object for which a manager may be deleting the role now. */
+  /** The key of another object for which a manager may be deleting the role now. */
   readonly possibleDeleter: string | undefined;
-  /** The objects that ask for the role and belong to the same EKS cluster. */
+  /** The objects that want the role and belong to the same EKS cluster. */
   readonly sharers: readonly AWSFargateProfile[];
 }
 
-/** Answers from the API server, never older than the question. */
+/** Reads a role's users from the API server. No answer is older than the question. */
 export interface LiveRoleUsers {
   usersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleUsers>;
   sharersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleSharers>;
 }
 
-/** Only objects without the label value `watchFilter` are asked for sharers: the cache of the manager has the others. */
+/**
+ * Creates a {@link LiveRoleUsers}. Only objects without the label value `watchFilter` are searched for sharers, because
+ * the manager's cache contains the others.
+ */
 export function newLiveRoleUsers(
   sources: FreshProfilesSources & { readonly watchFilter?: string | undefined },
 ): LiveRoleUsers {
@@ -81,10 +86,10 @@ type MayUse = 'yes' | 'no' | 'whileItHasProfile';
 
 interface RoleUser {
   readonly key: string;
-  /** The value of the tag on its Fargate profile. */
+  /** The value of the owner tag on its Fargate profile. */
   readonly owner: string;
   readonly uid: string | undefined;
-  /** `deleted` is the object for which the role is to be deleted. */
+  /** Reports whether the object may use the role. `deleted` is the object for which the role is to be deleted. */
   readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => MayUse;
 }
 
@@ -95,7 +100,10 @@ function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): Role
   return { key: keyText(key), owner: ownerTagValue(key), uid: item.metadata.uid, mayUse };
 }
 
-/** An object that cannot be decoded, or whose record cannot be read, may use each role whose name occurs anywhere in it. */
+/**
+ * Reports by text whether an object that cannot be decoded, or whose record cannot be read, may use a role: it may use
+ * each role whose name occurs anywhere in it.
+ */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>
@@ -105,9 +113,9 @@ const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 
   one.metadata.namespace === other.metadata.namespace;
 
 /**
- * In another namespace only status counts: in spec and annotations another team could name any role and so prevent its
- * deletion forever. No user is missed, because the trust policy of a managed role admits only profiles of its own EKS
- * cluster, and EKS is asked about these.
+ * Reports whether a status contains the location. In another namespace only status counts: another team could put any
+ * role in spec and annotations, and so prevent its deletion forever. No user is missed, because a managed role's trust
+ * policy admits only profiles of its own EKS cluster, and EKS is asked about these.
  */
 const isRecordedIn = (
   { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
@@ -118,10 +126,11 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
   typeof status === 'object' ? { ...status } : {};
 
 /**
- * If this object and another are deleted at the same time, the other may already have left the role to this one. So a
- * deleted object uses the role only while EKS has its profile: it decides about the role after that. An object that has
- * never begun creates the role when it begins; if it is deleted before, its manager does not ask AWS. The record of an
- * object counts in its own namespace only, because every user who may write the object can write its record.
+ * Reports by fields whether the object may use a role. If this object and another are deleted at the same time, the
+ * other may already have left the role to this one. So a deleted object uses the role only while EKS has its profile:
+ * it decides about the role after that. An object that has never begun creates the role when it begins; if it is
+ * deleted before, its manager does not call AWS. An object's record counts only in its own namespace, because every
+ * user who may write the object can write its record.
  */
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   const { status = {} } = object;
@@ -140,8 +149,8 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
     if (!here.has(role) || record.in.kind === 'none') return 'no';
     const isThere = known !== undefined && isSameLocation(known, location);
     if (isDeleting(object) && isThere && !isAsking) return 'whileItHasProfile';
-    // An object without account uses a role only in the cluster that it names in the same way. Otherwise an object that
-    // waits for credentials of another account would keep a role of the same name here forever.
+    // An object without an account uses a role only if both objects refer to their cluster in the same way. Otherwise
+    // an object that waits for another account's credentials would keep a role of the same name here forever.
     return (account === undefined ? jsonEqual(cluster, clusterIndexOf(deleted)) : location.account === account)
       ? 'yes'
       : 'no';
@@ -154,9 +163,9 @@ const foldedNames = (names: readonly (string | undefined)[]): ReadonlySet<string
 const isSameLocation = (one: KnownLocation, other: KnownLocation): boolean =>
   one.account === other.account && one.region === other.region && one.eksCluster === other.eksCluster;
 
-/** Whether the name occurs as a whole string or at the end of an ARN. */
+/** Reports whether the name occurs as a whole string or at the end of an ARN. */
 function mentions(object: unknown, role: RoleName): boolean {
-  // A loop, because an object that cannot be decoded may be nested too deeply for the stack.
+  // This is a loop, because an object that cannot be decoded may be nested too deeply for the stack.
   const unvisited = [object];
   while (unvisited.length > 0) {
     const value = unvisited.pop();
@@ -171,7 +180,10 @@ const roleNameInArn = (arn: string | undefined): string | undefined => arn?.slic
 const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
   !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
 
-/** Another manager may delete a role that it manages for `other` and that `other` does not ask for any more. */
+/**
+ * Reports whether another manager may be deleting the role, which it manages for `other` and which `other` no longer
+ * wants.
+ */
 function mayBeDeletingRole(
   other: AWSFargateProfile,
   object: AWSFargateProfile,
@@ -184,8 +196,9 @@ function mayBeDeletingRole(
 }
 
 /**
- * One may name the EKS cluster in spec.eksCluster and the other the Cluster, so the recorded locations count. An object
- * without location has nothing in AWS yet, and counts if it names the EKS cluster in the same way.
+ * Reports whether both objects belong to the same EKS cluster. One may refer to it in spec.eksCluster and the other
+ * through its Cluster, so the recorded locations count. An object without a location has nothing in AWS yet, and counts
+ * if it refers to the EKS cluster in the same way.
  */
 export function isInEksCluster(other: AWSFargateProfile, object: AWSFargateProfile, here: KnownLocation): boolean {
   const location = locationOf(other);

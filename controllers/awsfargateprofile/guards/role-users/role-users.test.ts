@@ -19,9 +19,9 @@ import {
   aSimulatedRole,
   awsAsWanted,
   awsWith,
-  passStateFor,
+  reconcileStateFor,
   roleUsers,
-} from '../../testing/pass-state.ts';
+} from '../../testing/reconcile-state.ts';
 import type { SimulatedAws } from '../../testing/simulated-aws.ts';
 import type { ReconcileState } from '../guards.ts';
 import type { RoleSharers, RoleUsers } from './live-users.ts';
@@ -73,7 +73,7 @@ describe('roleUnused', () => {
         DESCRIBE,
       ],
       [
-        'a profile that this pass has read with another role, which EKS cannot change',
+        'a profile that this reconcile has read with another role, which EKS cannot change',
         SHARED_ROLE_NAME,
         awsWith(sharedRole, using('arn:other')),
         nobody,
@@ -104,30 +104,32 @@ describe('roleUnused', () => {
     ];
   for (const [situation, role, aws, users, expected, ...calls] of rows)
     it(`answers "${expected}" for ${situation}`, async () => {
-      const pass = passStateFor(aws, role === ROLE ? aDeletedObject() : named);
-      expect(describeObstacle(await checkWith(users)(removalOf(role), pass))).to.equal(expected);
-      expect(pass.session.calls).to.deep.equal(calls);
+      const reconcile = reconcileStateFor(aws, role === ROLE ? aDeletedObject() : named);
+      expect(describeObstacle(await checkWith(users)(removalOf(role), reconcile))).to.equal(expected);
+      expect(reconcile.session.calls).to.deep.equal(calls);
     });
 
-  it('asks EKS about a profile that has appeared since the pass has read the others', async () => {
+  it('asks EKS about a profile that has appeared since the reconcile has read the others', async () => {
     for (const [arn, expected] of [
       [SHARED_ROLE_ARN, BY_THEIRS],
       ['arn:other', 'go'],
     ] as const) {
       const aws = awsWith(sharedRole);
-      const pass = passStateFor(aws, named);
+      const reconcile = reconcileStateFor(aws, named);
       aws.profiles.set('theirs', { ...using(arn) });
-      expect(describeObstacle(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), pass))).to.equal(expected);
-      expect(pass.session.calls).to.deep.equal([LIST, DESCRIBE]);
+      expect(describeObstacle(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), reconcile))).to.equal(expected);
+      expect(reconcile.session.calls).to.deep.equal([LIST, DESCRIBE]);
     }
   });
 
   it('begins again for a profile of the object itself that has appeared since, and that has to be deleted first', async () => {
     const aws = awsWith(sharedRole);
-    const pass = passStateFor(aws, named);
+    const reconcile = reconcileStateFor(aws, named);
     const own = aSimulatedProfile({ podExecutionRoleArn: SHARED_ROLE_ARN });
     aws.profiles.set(own.name, own);
-    expect(describeObstacle(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), pass))).to.equal('stop: Outdated');
+    expect(describeObstacle(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), reconcile))).to.equal(
+      'stop: Outdated',
+    );
   });
 
   it('ignores a profile that disappears between list and read, and a cluster that has disappeared since', async () => {
@@ -136,20 +138,20 @@ describe('roleUnused', () => {
       (aws: SimulatedAws) => void (aws.cluster = 'gone'),
     ]) {
       const aws = awsWith(sharedRole, theirs);
-      const pass = passStateFor(aws, named);
-      pass.session.onCall = (called) => {
+      const reconcile = reconcileStateFor(aws, named);
+      reconcile.session.onCall = (called) => {
         if (called === 'DescribeFargateProfile') vanish(aws);
         return undefined;
       };
-      expect(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), pass)).to.equal(undefined);
+      expect(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), reconcile)).to.equal(undefined);
     }
     const aws = awsWith(sharedRole);
-    const pass = passStateFor(aws, named);
+    const reconcile = reconcileStateFor(aws, named);
     aws.cluster = 'gone';
-    expect(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), pass)).to.equal(undefined);
+    expect(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), reconcile)).to.equal(undefined);
   });
 
-  const leaving = (): ReconcileState => passStateFor(awsAsWanted(), aDeletedObject());
+  const leaving = (): ReconcileState => reconcileStateFor(awsAsWanted(), aDeletedObject());
   const asked: string[] = [];
   const askingCheck = (user?: string) =>
     roleUnused({
@@ -169,9 +171,9 @@ describe('roleUnused', () => {
       [undefined, 'go'],
     ] as const) {
       asked.splice(0);
-      const [check, pass] = [askingCheck(user), leaving()];
+      const [check, reconcile] = [askingCheck(user), leaving()];
       for (const mutation of [STRIP_ROLE, DELETE_ROLE])
-        expect(describeObstacle(await check(mutation, pass))).to.equal(expected);
+        expect(describeObstacle(await check(mutation, reconcile))).to.equal(expected);
       await check(DELETE_ROLE, leaving());
       expect(asked).to.have.length(2);
     }
@@ -184,9 +186,9 @@ describe('roleUnused', () => {
     it(`keeps a role while its users are unknown: "${expected}" after ${failure.code}`, async () => {
       for (const operation of ['ListFargateProfiles', 'DescribeFargateProfile']) {
         const aws = awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} }));
-        const pass = passStateFor(aws, aDeletedObject());
-        pass.session.onCall = (called) => (called === operation ? aFailure({ operation, ...failure }) : undefined);
-        expect(describeObstacle(await askingCheck()(DELETE_ROLE, pass)), operation).to.equal(expected);
+        const reconcile = reconcileStateFor(aws, aDeletedObject());
+        reconcile.session.onCall = (called) => (called === operation ? aFailure({ operation, ...failure }) : undefined);
+        expect(describeObstacle(await askingCheck()(DELETE_ROLE, reconcile)), operation).to.equal(expected);
       }
     });
 
@@ -198,15 +200,15 @@ describe('roleUnused', () => {
 
   it('keeps the entry while another live profile uses the ARN of the role, also if the role has to be recreated', async () => {
     for (const roles of [[aSimulatedRole()], []]) {
-      const pass = passStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), ...roles));
+      const reconcile = reconcileStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), ...roles));
       const mutation = { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' } as const;
-      expect(await askingCheck()(mutation, pass)).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
+      expect(await askingCheck()(mutation, reconcile)).to.deep.equal({ kind: 'keep', by: 'Fargate profile "theirs"' });
     }
   });
 
   it('does not keep the entry of a role that was recreated', async () => {
-    const pass = passStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), aSimulatedRole()));
-    expect(await askingCheck()({ ...DELETE_ACCESS_ENTRY, because: 'roleRecreated' }, pass)).to.equal(undefined);
+    const reconcile = reconcileStateFor(awsWith(aSimulatedProfile({ name: 'theirs', tags: {} }), aSimulatedRole()));
+    expect(await askingCheck()({ ...DELETE_ACCESS_ENTRY, because: 'roleRecreated' }, reconcile)).to.equal(undefined);
   });
 });
 
@@ -221,7 +223,7 @@ describe('roleShareable', () => {
   ) =>
     roleShareable({ roleUsers: { ...NO_ROLE_USERS, sharersOf: async () => found } })(
       mutation,
-      passStateFor(aws, object),
+      reconcileStateFor(aws, object),
     );
 
   it('lets an object go on that shares its role with nobody', async () => {

@@ -13,39 +13,39 @@ import { type Check, type Obstacle, type ReconcileState, stop } from '../guards.
 import type { LiveRoleUsers, RoleInCluster, RoleSharers, RoleUsers } from './live-users.ts';
 import { wishesOfOthers } from './settings.ts';
 
-// Who else needs the role of a change, and do they want it otherwise?
+// Who else needs the role that a change concerns, and do they want different settings?
 //
-// - AWSFargateProfiles that name it or have it on record: the cached ones before the plan (settings.ts), and a live list
-//   right before the change (live-users.ts).
-// - Fargate profiles that use it: EKS is asked.
-// - Passes of this process that change it now: they hold the lock of the role in its namespace (`roleLocks` in
-//   reconcile.ts), and between namespaces a claim on it (claims.ts).
+// - AWSFargateProfiles that want the role or have it in their record: the cached ones before the plan (settings.ts),
+//   and a live list right before the change (live-users.ts).
+// - Fargate profiles that use the role: EKS is asked.
+// - Reconciles of this process that change the role now: they hold the role's lock in its namespace (`roleLocks` in
+//   reconcile.ts), and between namespaces a claim on the role (claims.ts).
 
 export interface RoleUserServices {
   readonly roleUsers: LiveRoleUsers;
 }
 
 /**
- * Both managers list the users of the role: this one after its object has got the finalizer, the other after the
- * deletion of its object has begun. So at least one sees the other's object, and either the role stays or the object of
- * this manager waits.
+ * Stops a change that needs a role while another manager may be deleting this role. Both managers list the role's
+ * users: this manager after its object has got the finalizer, and the other after the deletion of its object has begun.
+ * So at least one of them sees the other's object, and either the role stays or this manager's object waits.
  */
 export function roleShareable({ roleUsers }: RoleUserServices): Check {
   const known = new WeakMap<ReconcileState, RoleSharers>();
-  return async (mutation, pass) => {
-    const { object, target, desired, signal } = pass;
-    const name = roleNeededFor(mutation, pass);
+  return async (mutation, reconcile) => {
+    const { object, target, desired, signal } = reconcile;
+    const name = roleNeededFor(mutation, reconcile);
     if (name === undefined) return undefined;
-    const found = known.get(pass) ?? (await roleUsers.sharersOf(inCluster(pass, name), object, signal));
-    known.set(pass, found);
-    if (found.possibleDeleter !== undefined && !hasProfile(pass)) {
+    const found = known.get(reconcile) ?? (await roleUsers.sharersOf(inCluster(reconcile, name), object, signal));
+    known.set(reconcile, found);
+    if (found.possibleDeleter !== undefined && !hasProfile(reconcile)) {
       const other = `AWSFargateProfile ${found.possibleDeleter}`;
       return stop(newReason('WaitingForRoleDeletion', { name, other }));
     }
     const { roleConflict, keysOfOthers } = wishesOfOthers(object, found.sharers, {
       ...desired,
       eksCluster: target.eksCluster,
-      controlPlaneTags: pass.controlPlaneTags,
+      controlPlaneTags: reconcile.controlPlaneTags,
     });
     if (mutation.kind === 'untagRole' && mutation.keys.some((key) => keysOfOthers.includes(foldCase(key))))
       return { kind: 'keep', by: 'another AWSFargateProfile' };
@@ -69,38 +69,48 @@ function roleNeededFor(mutation: Mutation, { desired, observed }: ReconcileState
   return isForeign ? undefined : role.name;
 }
 
-/** Every manager asks EKS for the users of a role before it deletes the role, so that of an existing profile stays. */
+/**
+ * Reports whether the wanted profile exists. Every manager asks EKS for a role's users before it deletes the role, so
+ * the role of an existing profile stays.
+ */
 const hasProfile = ({ desired, observed }: ReconcileState): boolean =>
   desired.wanted !== undefined && findProfile(observed.profiles, desired.wanted.profile.name) !== undefined;
 
 /**
- * The role, or while another live profile uses it the old access entry, stays: the controller replaces the entry when the
- * new profile is ACTIVE. A pass asks about a role once, because the lock of the role keeps other passes of this process
- * from changing it. EKS is asked even about a computed name: a user may have chosen the role for a profile in the AWS
- * console.
+ * Keeps a role that something else uses, or its old access entry while another live profile uses the role: the
+ * controller replaces the entry when the new profile is ACTIVE. A reconcile asks about a role once, because the role's
+ * lock keeps other reconciles of this process from changing it. EKS is asked even about a computed name, because a user
+ * may have chosen the role for a profile in the AWS console.
  */
 export function roleUnused({ roleUsers }: RoleUserServices): Check {
   const known = new WeakMap<ReconcileState, Map<RoleName, Obstacle | undefined>>();
-  return async (mutation, pass) => {
+  return async (mutation, reconcile) => {
     if (mutation.kind === 'deleteAccessEntry' && mutation.because === 'profileCreation')
-      return findProfileUsing(pass, mutation.principal);
+      return findProfileUsing(reconcile, mutation.principal);
     if (!isRoleRemoval(mutation)) return undefined;
     const { name } = mutation;
-    const ofPass = known.get(pass) ?? new Map<RoleName, Obstacle | undefined>();
-    known.set(pass, ofPass);
-    if (!ofPass.has(name)) ofPass.set(name, await findUser(roleUsers, pass, name));
-    return ofPass.get(name);
+    const ofReconcile = known.get(reconcile) ?? new Map<RoleName, Obstacle | undefined>();
+    known.set(reconcile, ofReconcile);
+    if (!ofReconcile.has(name)) ofReconcile.set(name, await findUser(roleUsers, reconcile, name));
+    return ofReconcile.get(name);
   };
 }
 
-async function findUser(roleUsers: LiveRoleUsers, pass: ReconcileState, name: RoleName): Promise<Obstacle | undefined> {
-  const users = await roleUsers.usersOf(inCluster(pass, name), pass.object, pass.signal);
+async function findUser(
+  roleUsers: LiveRoleUsers,
+  reconcile: ReconcileState,
+  name: RoleName,
+): Promise<Obstacle | undefined> {
+  const users = await roleUsers.usersOf(inCluster(reconcile, name), reconcile.object, reconcile.signal);
   if (users.other !== undefined) return keepFor(`AWSFargateProfile ${users.other}`);
-  const { cluster, roles } = pass.observed;
-  return cluster === 'gone' ? undefined : findProfileUsing(pass, findRole(roles, name)?.arn, users.leaving);
+  const { cluster, roles } = reconcile.observed;
+  return cluster === 'gone' ? undefined : findProfileUsing(reconcile, findRole(roles, name)?.arn, users.leaving);
 }
 
-/** Stops if a call to AWS failed, or if EKS is deleting the last profile that uses the role. */
+/**
+ * Returns the obstacle if a Fargate profile uses the role. Stops if a call to AWS failed, or if EKS is deleting the
+ * last profile that uses the role.
+ */
 async function findProfileUsing(
   { session, target, desired, observed }: ReconcileState,
   arn: RoleArn | undefined,
@@ -113,7 +123,8 @@ async function findProfileUsing(
   if (listing.right.kind === 'clusterGone') return undefined;
   let obstacle: Obstacle | undefined;
   for (const profile of listing.right.names) {
-    // EKS cannot change the role of a profile, so a profile that this reconcile has read with another role does not count.
+    // EKS cannot change a profile's role, so a profile that this reconcile has read with a different role does not
+    // count.
     const seen = findProfile(observed.profiles, profile);
     if (seen !== undefined && seen.podExecutionRoleArn !== arn) continue;
     const lookup = await session.profiles.describe(target.eksCluster, profile);
@@ -122,7 +133,7 @@ async function findProfileUsing(
     const { status, tags } = lookup.right.profile;
     const leaver = leaving.get(tagValue(tags, OWNER_TAG, keepCase) ?? '');
     if (leaver !== undefined) return keepFor(`AWSFargateProfile ${leaver}`);
-    // A late answer to a request that no record has: the next reconcile deletes the profile first.
+    // The profile is the late result of a request that no record contains: the next reconcile deletes it first.
     if (seen === undefined && status !== DELETING && ownershipOf(desired, lookup.right.profile).kind === 'ours')
       return stop(newReason('Outdated', { because: `Fargate profile "${profile}" of this object has appeared` }));
     if (status !== DELETING) return keepFor(`Fargate profile "${profile}"`);

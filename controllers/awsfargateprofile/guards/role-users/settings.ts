@@ -13,23 +13,23 @@ import { currentProfileNameOf, roleNameOf } from '../../../shared/profile-names.
 import { type Reason, newReason } from '../../reasons/reasons.ts';
 import { isInEksCluster } from './live-users.ts';
 
-/** What the object and the operator ask of the role in one EKS cluster. */
+/** What the object and the operator want for the role in one EKS cluster. */
 export interface RoleSettings {
   readonly place: AwsLocation;
   readonly eksCluster: KnownLocation['eksCluster'];
   readonly limits: OperatorLimits;
-  /** All objects with spec.clusterName ask for these tags too. */
+  /** All objects with spec.clusterName want these tags too. */
   readonly controlPlaneTags: Tags;
 }
 
 export interface OtherWishes {
-  /** An older object asks for other settings of the role. */
+  /** An older object wants different settings for the role. */
   readonly roleConflict: Reason | undefined;
-  /** Keys, folded, of the tags that other objects want on the role. */
+  /** The case-folded keys of tags that other objects want on the role. */
   readonly keysOfOthers: readonly string[];
 }
 
-/** The other objects of the namespace that name the role. Their EKS clusters may be others. */
+/** Returns the other objects in the namespace that want the role. Their EKS clusters may be different. */
 export function findRoleSharers(
   object: AWSFargateProfile,
   profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>,
@@ -46,8 +46,8 @@ export function findRoleSharers(
 }
 
 /**
- * Of two objects that share a managed role but ask for other settings, the older one wins. Otherwise each would undo
- * the changes of the other.
+ * Returns what other objects want for the role. If two objects share a managed role but want different settings, the
+ * older object wins. Otherwise each would undo the other's changes.
  */
 export function wishesOfOthers(
   object: AWSFargateProfile,
@@ -89,7 +89,7 @@ function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
   return createdA === createdB ? a.metadata.name < b.metadata.name : createdA < createdB;
 }
 
-/** `boundary`: the operator's limits require this one of all roles. */
+/** Returns the settings that differ. `boundary` is the one that the operator's limits require for all roles. */
 function differingSettings(
   { spec: a }: AWSFargateProfile,
   { spec: b }: AWSFargateProfile,
@@ -113,7 +113,10 @@ interface WantedTag {
   readonly value: string;
 }
 
-/** IAM ignores upper and lower case in tag keys. The tags of the object come before those of the control plane. */
+/**
+ * Returns the tags that the object wants on the role, without duplicates, because IAM ignores case in tag keys. The
+ * object's tags have precedence over the control plane's.
+ */
 function tagsOf({ spec }: AWSFargateProfile, controlPlaneTags: Tags): readonly WantedTag[] {
   const inherited = spec.clusterName === undefined ? {} : controlPlaneTags;
   const seen = new Set<string>();

@@ -44,7 +44,7 @@ type LaneMemory = Pick<ReturnType<Lanes['get']>, 'inFlight' | 'closed'>;
 export const NO_MEMORY: Memory = { retries: {}, lanes: {} };
 
 /** A reconcile of the product: of an AWSFargateProfile, or of the Cluster `prod` by the teardown controller. */
-export interface PassStart {
+export interface ReconcileStart {
   readonly controller: 'profile' | 'teardown';
   readonly name: string;
   readonly watchFilter?: string | undefined;
@@ -52,13 +52,13 @@ export interface PassStart {
   readonly cache: Objects;
 }
 
-/** What a pass does after the answers that it has got. */
+/** What a reconcile does after the answers that it has got. */
 export type Progress =
   /** It waits for the answers to these requests, which it has sent at the same time. */
   | { readonly kind: 'asks'; readonly requests: readonly Request[] }
   | {
       readonly kind: 'ends';
-      /** Nothing but a watch event starts another pass. */
+      /** Nothing but a watch event starts another reconcile. */
       readonly isAsleep: boolean;
       readonly memory: Memory;
       readonly cache: Objects;
@@ -101,7 +101,7 @@ export class Run {
   private defect: Error | undefined;
   private isBegun = false;
 
-  constructor(start: PassStart) {
+  constructor(start: ReconcileStart) {
     this.manager = newManager(start, (request) => this.ask(request));
   }
 
@@ -119,7 +119,7 @@ export class Run {
     if (this.defect !== undefined) throw this.defect;
     if (this.end !== undefined) return { kind: 'ends', ...this.end, ...this.manager.leaves() };
     if (this.waiting.length === 0 || this.known.length > 0)
-      throw new Error(`a pass hangs after ${JSON.stringify(answered.at(-1))}`);
+      throw new Error(`a reconcile hangs after ${JSON.stringify(answered.at(-1))}`);
     return { kind: 'asks', requests: this.waiting.map(({ request }) => request) };
   }
 
@@ -128,7 +128,7 @@ export class Run {
     this.manager.reconcile().then(
       ({ kind }) => (this.end = { isAsleep: kind === 'done' || kind === 'terminal' }),
       (error: unknown) => {
-        // The controller repeats a pass that the API server has failed. All else is a defect.
+        // The controller repeats a reconcile that the API server has failed. All else is a defect.
         if (error instanceof KubeError) this.end = { isAsleep: false };
         else this.defect = error instanceof Error ? error : new Error(String(error));
       },
@@ -145,7 +145,7 @@ export class Run {
 }
 
 function newManager(
-  { controller, name, watchFilter, memory, cache }: PassStart,
+  { controller, name, watchFilter, memory, cache }: ReconcileStart,
   ask: (request: Request) => Promise<Answer>,
 ) {
   const logger = SILENT;
@@ -219,7 +219,7 @@ const listed = (cache: Objects, plural: string): readonly KubeObject[] =>
     path.startsWith(`${plural}/`) && object !== undefined ? [object] : [],
   );
 
-/** The cache after the pass, whose own writes are in the store. */
+/** The cache after the reconcile, whose own writes are in the store. */
 function cacheAfter(cache: Objects, profiles: Store): Objects {
   const listing = profiles.list();
   const own = listing.kind === 'unknown' ? [] : listing.objects;
@@ -230,7 +230,7 @@ function cacheAfter(cache: Objects, profiles: Store): Objects {
 
 type Kept = Pick<ReturnType<typeof newReconcilerParts>, 'retryStore' | 'lanes'>;
 
-// The product has no use for reading these fields from outside, so they are private. A later pass of the model starts with
+// The product has no use for reading these fields from outside, so they are private. A later reconcile of the model starts with
 // a copy of them.
 function remember({ retryStore, lanes }: Kept, { retries, lanes: known }: Memory): void {
   for (const [name, { uid, state }] of Object.entries(retries)) {

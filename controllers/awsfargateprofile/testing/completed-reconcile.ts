@@ -50,8 +50,11 @@ export interface CompletedReconcileParts {
   readonly attempts?: number;
 }
 
-/** Returns the result of a pass, which by default has read nothing from AWS, and whose changes have not touched the record. */
-export function completedPass({
+/**
+ * Returns the result of a reconcile, which by default has read nothing from AWS, and whose changes have not touched the
+ * record.
+ */
+export function completedReconcile({
   object = anObject(),
   end = 'inSync',
   desired,
@@ -79,13 +82,10 @@ export function completedPass({
   };
 }
 
-/**
- * Returns the result of a pass that has read AWS. By default AWS has the Fargate profile and the role that the spec asks
- * for.
- */
-export const observedPass = (given: CompletedReconcileParts): CompletedReconcile => {
+/** Returns the result of a reconcile that has read AWS. By default, Fargate profile and role match the spec. */
+export const observedReconcile = (given: CompletedReconcileParts): CompletedReconcile => {
   const { seen = asWanted() } = given;
-  return completedPass({ desired: desiredOf(given.object, {}, seen), seen, ...given });
+  return completedReconcile({ desired: desiredOf(given.object, {}, seen), seen, ...given });
 };
 
 /** Returns the text `status / reason` of each condition, with the type of the condition as key. */

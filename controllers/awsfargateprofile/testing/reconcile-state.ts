@@ -37,8 +37,7 @@ import { type SimulatedSession, sessionOn } from './simulated-session.ts';
 export const LANE = [ACCOUNT, TARGET.region, EKS_CLUSTER].join('/');
 
 /**
- * Returns the Fargate profile of the AWSFargateProfile `team-a/web` in the simulated AWS: ACTIVE, and with the
- * attributes that the spec asks for.
+ * Returns the Fargate profile of the AWSFargateProfile `team-a/web` in the simulated AWS: ACTIVE, and as in the spec.
  */
 export const aSimulatedProfile = (over: Partial<SimulatedProfile> = {}): SimulatedProfile => ({
   name: PROFILE,
@@ -52,8 +51,7 @@ export const aSimulatedProfile = (over: Partial<SimulatedProfile> = {}): Simulat
 });
 
 /**
- * Returns the managed role of the AWSFargateProfile `team-a/web` in the simulated AWS, with the attributes that the
- * spec asks for.
+ * Returns the managed role of the AWSFargateProfile `team-a/web` in the simulated AWS, with the attributes in the spec.
  */
 export const aSimulatedRole = (over: Partial<SimulatedRole> = {}): SimulatedRole => ({
   name: ROLE,
@@ -147,7 +145,7 @@ export const writerThat = (write: Write): PreparationServices['profileWriter'] =
 });
 
 /** Returns the state of a reconcile that has read the simulated AWS and has changed nothing yet. */
-export function passStateFor(
+export function reconcileStateFor(
   aws: SimulatedAws,
   object: AWSFargateProfile = anObject(),
   over: Partial<DesiredInputs> = {},
@@ -170,7 +168,7 @@ export function passStateFor(
   };
 }
 
-/** What a survey reads from the simulated AWS. */
+/** Returns what a survey reads from the simulated AWS. */
 export function observedIn(aws: SimulatedAws, object: AWSFargateProfile): Observed {
   const recorded = recordOf(object).roles.map(({ name }) => name);
   const names = [...new Set([roleNameOf(object) ?? ROLE, ...recorded])];
