@@ -135,7 +135,9 @@ describe('a failure that lasts', () => {
       const before = callsOf(world, 'DeleteFargateProfile').length;
       world.triggerReconcile('a');
       await world.clock.advance(20 * SECOND);
-      expect(callsOf(world, 'DeleteFargateProfile'), 'a reconcile alone does not end the backoff').to.have.length(before);
+      expect(callsOf(world, 'DeleteFargateProfile'), 'a reconcile alone does not end the backoff').to.have.length(
+        before,
+      );
       world.patch(PLURAL, 'a', { spec });
       await world.clock.advance(2 * SECOND);
       expect(callsOf(world, 'DeleteFargateProfile')).to.have.length(before + 1);

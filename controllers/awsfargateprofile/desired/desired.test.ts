@@ -309,7 +309,12 @@ describe('desiredFor, once AWS has answered', () => {
     ['that the profile uses, which CAPA made before v2.7.0', {}, using(FORMER_ROLE), FORMER_ROLE],
     ['that the profile uses, and whose tags prove it to be of this object', {}, withPods(ROLE_TAGS), 'pods'],
     ['that the profile uses, which the record has and IAM does not', gone(), using('pods'), 'pods'],
-    ['that the profile uses, which the record has and the reconcile has not read', gone(), unread(using('pods')), 'pods'],
+    [
+      'that the profile uses, which the record has and the reconcile has not read',
+      gone(),
+      unread(using('pods')),
+      'pods',
+    ],
     [
       'of the spec, although the profile uses another one',
       { spec: { roleName: RoleName.of('x') } },
