@@ -187,11 +187,36 @@ export const findDriverProblem = (driver: string): string | undefined => {
 
 const VOLUME_KINDS = ['awsElasticBlockStore', 'hostPath', 'local', 'nfs'];
 
+/**
+ * The EFS CSI driver also mounts S3 file systems, but not on Fargate:
+ * https://docs.aws.amazon.com/eks/latest/userguide/s3files-csi.html
+ */
+const NO_S3_FILES = 'Fargate does not mount S3 file systems (S3 Files); use EFS';
+
+/** Returns why Fargate does not mount the volumes of a StorageClass. */
+export function findClassProblem(storageClass: unknown): string | undefined {
+  const mode = modeOfEfs(storageClass);
+  return mode?.startsWith('s3files') === true
+    ? NO_S3_FILES
+    : findDriverProblem(textAt(storageClass, 'provisioner') ?? '');
+}
+
+/** Reports whether the EFS CSI driver creates the volumes of a StorageClass. */
+export const isCreatedByEfs = (storageClass: unknown): boolean => modeOfEfs(storageClass) !== undefined;
+
+/** Returns how the EFS CSI driver creates the volumes of a StorageClass; `undefined` if it does not create them. */
+const modeOfEfs = (storageClass: unknown): string | undefined =>
+  textAt(storageClass, 'provisioner') === EFS
+    ? textAt(fieldAt(storageClass, 'parameters'), 'provisioningMode')
+    : undefined;
+
 /** Returns why Fargate does not mount a PersistentVolume. */
 export function findVolumeProblem(volume: unknown): string | undefined {
   const spec = fieldAt(volume, 'spec');
-  const driver = textAt(fieldAt(spec, 'csi'), 'driver');
-  if (driver !== undefined) return findDriverProblem(driver);
+  const csi = fieldAt(spec, 'csi');
+  const driver = textAt(csi, 'driver');
+  const isS3Files = textAt(csi, 'volumeHandle')?.startsWith('s3files:') === true;
+  if (driver !== undefined) return driver === EFS && isS3Files ? NO_S3_FILES : findDriverProblem(driver);
   const kind = VOLUME_KINDS.find((each) => isRecord(fieldAt(spec, each)));
   if (kind === undefined) return undefined;
   return kind === 'awsElasticBlockStore' ? NO_EBS : notMounted(kind);
