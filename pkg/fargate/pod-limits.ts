@@ -64,9 +64,15 @@ const REFUSED: readonly Rule[] = [
   [/^\.volumes\[\d+\]\.hostPath$/, isRecord, 'paths of the host cannot be mounted'],
   [/^\.volumes\[\d+\]\.awsElasticBlockStore$/, isRecord, NO_EBS],
   [
-    /^\.volumes\[\d+\]\.(?!hostPath$|awsElasticBlockStore$|configMap$|downwardAPI$|emptyDir$|ephemeral$|persistentVolumeClaim$|projected$|secret$)\w+$/,
+    /^\.volumes\[\d+\]\.(?!hostPath$|awsElasticBlockStore$|configMap$|csi$|downwardAPI$|emptyDir$|ephemeral$|persistentVolumeClaim$|projected$|secret$)\w+$/,
     isRecord,
     (_, path) => notMounted(path.replace(/^.*\./, '')),
+  ],
+  [
+    /^\.volumes\[\d+\]\.csi$/,
+    isRecord,
+    (value) =>
+      `Fargate does not mount inline volumes of the CSI driver ${textAt(value, 'driver') ?? ''}; for certificates and secrets use a Secret, for data a claim on EFS`,
   ],
   [/^\.resourceClaims\[\d+\]$/, isRecord, 'nodes of Fargate have no devices to claim'],
   [

@@ -89,12 +89,16 @@ describe('What Fargate refuses of a pod', () => {
       'containers: [{resources: {requests: {ephemeral-storage: 176Gi}}}]',
       'spec.containers: they request more ephemeral storage than the 175 GiB of Fargate',
     ],
+    [
+      'volumes: [{csi: {driver: csi.cert-manager.io}}]',
+      'spec.volumes[0].csi: Fargate does not mount inline volumes of the CSI driver csi.cert-manager.io; for certificates and secrets use a Secret, for data a claim on EFS',
+    ],
     ['volumes: [{hostPath: {path: /}}]', 'spec.volumes[0].hostPath: paths of the host cannot be mounted'],
     [
       'volumes: [{emptyDir: {}}, {awsElasticBlockStore: {volumeID: vol-1}}]',
       'spec.volumes[1].awsElasticBlockStore: EBS volumes cannot be mounted; use EFS',
     ],
-    ...['csi', 'nfs', 'flexVolume', 'gitRepo', 'image', 'fc', 'iscsi'].map((kind): readonly [string, string] => [
+    ...['nfs', 'flexVolume', 'gitRepo', 'image', 'fc', 'iscsi'].map((kind): readonly [string, string] => [
       `volumes: [{name: a, ${kind}: {}}]`,
       `spec.volumes[0].${kind}: ${notMounted(kind)}`,
     ]),
