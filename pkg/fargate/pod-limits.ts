@@ -1,5 +1,4 @@
 import { fieldAt, isRecord, listAt, textAt } from 'controller-runtime/json';
-import { findNodeProblems } from './node-labels.ts';
 import { LARGEST_SIZE, parseQuantity, sizeOfSpec, totalRequest } from './pod-size.ts';
 
 /** A field of a pod's spec that Fargate refuses, may refuse, or ignores. */
@@ -142,10 +141,10 @@ const RULES = [
   ...IGNORED.map((rule) => ({ rule, severity: 'ignored' as const })),
 ];
 
-/** Returns the problems of a pod's spec. */
-export function findFieldProblems(spec: unknown, region: string): readonly FieldProblem[] {
-  const others = [...findNodeProblems(spec, region), ...findSizeProblems(spec)];
-  return [...applyRules(spec), ...others.map((each) => ({ ...each, severity: 'refused' as const }))];
+/** Returns the problems of a pod's spec, except for the labels of nodes that it requires. */
+export function findFieldProblems(spec: unknown): readonly FieldProblem[] {
+  const sizes = [...findSizeProblems(spec)].map((each) => ({ ...each, severity: 'refused' as const }));
+  return [...applyRules(spec), ...sizes];
 }
 
 /** 175 GiB in thousandths of a byte. Source: AWS's page about pod sizes, see pod-size.ts. */

@@ -163,6 +163,12 @@ describe('What Fargate refuses of a pod', () => {
       `kind: ${message}`,
       `spec.template.spec.hostNetwork: ${HOST}`,
     ]);
+    // As the DaemonSets of AWS's own drivers have it, so that they create no pods for nodes of Fargate.
+    const excluding = affinity(
+      '{matchExpressions: [{key: eks.amazonaws.com/compute-type, operator: NotIn, values: [fargate]}]}',
+    );
+    const template = { spec: { containers: [{}], ...(parse(excluding) as object) } };
+    expect(violationsOf({ kind: 'DaemonSet', spec: { template } })).to.deep.equal([`kind: ${message}`]);
     const ownerReferences = [{ kind: 'DaemonSet', name: 'd', controller: true }];
     expect(violationsOf({ kind: 'Pod', metadata: { ownerReferences }, spec: { containers: [{}] } })).to.deep.equal([
       `metadata.ownerReferences: ${message}`,
