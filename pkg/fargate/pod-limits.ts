@@ -1,5 +1,4 @@
 import { fieldAt, isRecord, listAt, textAt } from 'controller-runtime/json';
-import { findNodeProblems } from './node-labels.ts';
 import { LARGEST_SIZE, parseQuantity, sizeOfSpec, totalRequest } from './pod-size.ts';
 
 /** A field of a pod's spec that Fargate refuses, may refuse, or ignores. */
@@ -64,9 +63,15 @@ const REFUSED: readonly Rule[] = [
   [/^\.volumes\[\d+\]\.hostPath$/, isRecord, 'paths of the host cannot be mounted'],
   [/^\.volumes\[\d+\]\.awsElasticBlockStore$/, isRecord, NO_EBS],
   [
-    /^\.volumes\[\d+\]\.(?!hostPath$|awsElasticBlockStore$|configMap$|downwardAPI$|emptyDir$|ephemeral$|persistentVolumeClaim$|projected$|secret$)\w+$/,
+    /^\.volumes\[\d+\]\.(?!hostPath$|awsElasticBlockStore$|configMap$|csi$|downwardAPI$|emptyDir$|ephemeral$|persistentVolumeClaim$|projected$|secret$)\w+$/,
     isRecord,
     (_, path) => notMounted(path.replace(/^.*\./, '')),
+  ],
+  [
+    /^\.volumes\[\d+\]\.csi$/,
+    isRecord,
+    (value) =>
+      `Fargate does not mount inline volumes of the CSI driver ${textAt(value, 'driver') ?? ''}; for certificates and secrets use a Secret, for data a claim on EFS`,
   ],
   [/^\.resourceClaims\[\d+\]$/, isRecord, 'nodes of Fargate have no devices to claim'],
   [
@@ -136,10 +141,10 @@ const RULES = [
   ...IGNORED.map((rule) => ({ rule, severity: 'ignored' as const })),
 ];
 
-/** Returns the problems of a pod's spec. */
-export function findFieldProblems(spec: unknown, region: string): readonly FieldProblem[] {
-  const others = [...findNodeProblems(spec, region), ...findSizeProblems(spec)];
-  return [...applyRules(spec), ...others.map((each) => ({ ...each, severity: 'refused' as const }))];
+/** Returns the problems of a pod's spec, except for the labels of nodes that it requires. */
+export function findFieldProblems(spec: unknown): readonly FieldProblem[] {
+  const sizes = [...findSizeProblems(spec)].map((each) => ({ ...each, severity: 'refused' as const }));
+  return [...applyRules(spec), ...sizes];
 }
 
 /** 175 GiB in thousandths of a byte. Source: AWS's page about pod sizes, see pod-size.ts. */
@@ -187,11 +192,36 @@ export const findDriverProblem = (driver: string): string | undefined => {
 
 const VOLUME_KINDS = ['awsElasticBlockStore', 'hostPath', 'local', 'nfs'];
 
+/**
+ * The EFS CSI driver also mounts S3 file systems, but not on Fargate:
+ * https://docs.aws.amazon.com/eks/latest/userguide/s3files-csi.html
+ */
+const NO_S3_FILES = 'Fargate does not mount S3 file systems (S3 Files); use EFS';
+
+/** Returns why Fargate does not mount the volumes of a StorageClass. */
+export function findClassProblem(storageClass: unknown): string | undefined {
+  const mode = modeOfEfs(storageClass);
+  return mode?.startsWith('s3files') === true
+    ? NO_S3_FILES
+    : findDriverProblem(textAt(storageClass, 'provisioner') ?? '');
+}
+
+/** Reports whether the EFS CSI driver creates the volumes of a StorageClass. */
+export const isCreatedByEfs = (storageClass: unknown): boolean => modeOfEfs(storageClass) !== undefined;
+
+/** Returns how the EFS CSI driver creates the volumes of a StorageClass; `undefined` if it does not create them. */
+const modeOfEfs = (storageClass: unknown): string | undefined =>
+  textAt(storageClass, 'provisioner') === EFS
+    ? textAt(fieldAt(storageClass, 'parameters'), 'provisioningMode')
+    : undefined;
+
 /** Returns why Fargate does not mount a PersistentVolume. */
 export function findVolumeProblem(volume: unknown): string | undefined {
   const spec = fieldAt(volume, 'spec');
-  const driver = textAt(fieldAt(spec, 'csi'), 'driver');
-  if (driver !== undefined) return findDriverProblem(driver);
+  const csi = fieldAt(spec, 'csi');
+  const driver = textAt(csi, 'driver');
+  const isS3Files = textAt(csi, 'volumeHandle')?.startsWith('s3files:') === true;
+  if (driver !== undefined) return driver === EFS && isS3Files ? NO_S3_FILES : findDriverProblem(driver);
   const kind = VOLUME_KINDS.find((each) => isRecord(fieldAt(spec, each)));
   if (kind === undefined) return undefined;
   return kind === 'awsElasticBlockStore' ? NO_EBS : notMounted(kind);

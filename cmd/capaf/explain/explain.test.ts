@@ -324,6 +324,46 @@ describe('capaf explain pod', () => {
     expect(await found(claiming)).to.deep.equal([`spec.template.spec.volumes[0]: ${EBS}`]);
   });
 
+  it('refuses S3 file systems, which the driver of EFS mounts only on nodes', async () => {
+    await classes();
+    const parameters = { provisioningMode: 's3files-ap' };
+    scene.inWorkload('storageclasses', 's3', { provisioner: 'efs.csi.aws.com', parameters }, '');
+    const S3 = 'Fargate does not mount S3 file systems (S3 Files); use EFS';
+    expect(await found('{containers: [{}]}', templates('{storageClassName: s3}'))).to.deep.equal([
+      `spec.volumeClaimTemplates[0]: ${S3}`,
+    ]);
+    const field = 'spec.template.spec.volumes[0]';
+    const volume = (handle: string) =>
+      `---\nkind: PersistentVolume\nmetadata: {name: own}\nspec: {storageClassName: efs, csi: {driver: efs.csi.aws.com, volumeHandle: ${handle}}}\n`;
+    const inFile = '---\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {storageClassName: efs}\n';
+    expect(await found(claiming, inFile + volume('s3files:fs-1'))).to.deep.equal([`${field}: ${S3}`]);
+    expect(await found(claiming, inFile + volume('fs-1'))).to.deep.equal([`${field}: ${EARLY}`]);
+    const annotations = { 'volume.kubernetes.io/storage-provisioner': 'efs.csi.aws.com' };
+    const claim = { metadata: { annotations }, spec: { volumeName: 'pv' }, status: { phase: 'Bound' } };
+    scene.inWorkload('persistentvolumeclaims', 'data', claim, 'shop');
+    const csi = { driver: 'efs.csi.aws.com', volumeHandle: 's3files:fs-1' };
+    scene.inWorkload('persistentvolumes', 'pv', { spec: { csi } }, '');
+    expect(await found(claiming)).to.deep.equal([`${field}: ${S3}`]);
+  });
+
+  it('says that AWS does not support volumes that the driver of EFS creates, until the claim is Bound', async () => {
+    await classes();
+    const parameters = { provisioningMode: 'efs-ap' };
+    scene.inWorkload('storageclasses', 'dynamic', { provisioner: 'efs.csi.aws.com', parameters }, '');
+    const advice =
+      'AWS does not support volumes on Fargate that the EFS driver creates; create a PersistentVolume for the claim';
+    expect(await found('{containers: [{}]}', templates('{storageClassName: dynamic}'))).to.deep.equal([
+      `spec.volumeClaimTemplates[0]: ${EARLY}. ${advice}`,
+    ]);
+    const claim = (phase: string) => ({ spec: { storageClassName: 'dynamic' }, status: { phase } });
+    scene.inWorkload('persistentvolumeclaims', 'data', claim('Pending'), 'shop');
+    scene.inWorkload('persistentvolumeclaims', 'bound', claim('Bound'), 'shop');
+    expect(await found(claiming)).to.deep.equal([
+      `spec.template.spec.volumes[0]: PersistentVolumeClaim shop/data is Pending; ${ONCE}. ${advice}`,
+    ]);
+    expect(await found(claiming.replace('claimName: data', 'claimName: bound'))).to.deep.equal([]);
+  });
+
   it('says that a claim is not there, or not Bound yet (field case O)', async () => {
     await classes();
     const field = 'spec.template.spec.volumes[0]';

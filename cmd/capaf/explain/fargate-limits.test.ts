@@ -89,12 +89,16 @@ describe('What Fargate refuses of a pod', () => {
       'containers: [{resources: {requests: {ephemeral-storage: 176Gi}}}]',
       'spec.containers: they request more ephemeral storage than the 175 GiB of Fargate',
     ],
+    [
+      'volumes: [{csi: {driver: csi.cert-manager.io}}]',
+      'spec.volumes[0].csi: Fargate does not mount inline volumes of the CSI driver csi.cert-manager.io; for certificates and secrets use a Secret, for data a claim on EFS',
+    ],
     ['volumes: [{hostPath: {path: /}}]', 'spec.volumes[0].hostPath: paths of the host cannot be mounted'],
     [
       'volumes: [{emptyDir: {}}, {awsElasticBlockStore: {volumeID: vol-1}}]',
       'spec.volumes[1].awsElasticBlockStore: EBS volumes cannot be mounted; use EFS',
     ],
-    ...['csi', 'nfs', 'flexVolume', 'gitRepo', 'image', 'fc', 'iscsi'].map((kind): readonly [string, string] => [
+    ...['nfs', 'flexVolume', 'gitRepo', 'image', 'fc', 'iscsi'].map((kind): readonly [string, string] => [
       `volumes: [{name: a, ${kind}: {}}]`,
       `spec.volumes[0].${kind}: ${notMounted(kind)}`,
     ]),
@@ -159,6 +163,12 @@ describe('What Fargate refuses of a pod', () => {
       `kind: ${message}`,
       `spec.template.spec.hostNetwork: ${HOST}`,
     ]);
+    // As the DaemonSets of AWS's own drivers have it, so that they create no pods for nodes of Fargate.
+    const excluding = affinity(
+      '{matchExpressions: [{key: eks.amazonaws.com/compute-type, operator: NotIn, values: [fargate]}]}',
+    );
+    const template = { spec: { containers: [{}], ...(parse(excluding) as object) } };
+    expect(violationsOf({ kind: 'DaemonSet', spec: { template } })).to.deep.equal([`kind: ${message}`]);
     const ownerReferences = [{ kind: 'DaemonSet', name: 'd', controller: true }];
     expect(violationsOf({ kind: 'Pod', metadata: { ownerReferences }, spec: { containers: [{}] } })).to.deep.equal([
       `metadata.ownerReferences: ${message}`,

@@ -1,3 +1,4 @@
+import { findNodeProblems } from '../../../pkg/fargate/node-labels.ts';
 import { type FieldProblem, findFieldProblems } from '../../../pkg/fargate/pod-limits.ts';
 import type { Pod } from './pod.ts';
 
@@ -17,15 +18,19 @@ export interface Limits {
 }
 
 export function findLimits(pod: Pod, region: string): Limits {
-  const problems = findFieldProblems(pod.spec, region);
+  const problems = findFieldProblems(pod.spec);
+  // A DaemonSet creates no pods for nodes that its template excludes, so these fields do keep its pods off Fargate:
+  // kubernetes-sigs/aws-efs-csi-driver#328.
+  const nodeProblems = pod.owner === 'DaemonSet' ? [] : [...findNodeProblems(pod.spec, region)];
+  const toViolation = ({ path, message }: { readonly path: string; readonly message: string }): Violation => {
+    return { field: `${pod.path}${path}`, message };
+  };
   const of = (wanted: FieldProblem['severity']): readonly Violation[] =>
-    problems
-      .filter(({ severity }) => severity === wanted)
-      .map(({ path, message }) => ({ field: `${pod.path}${path}`, message }));
+    problems.filter(({ severity }) => severity === wanted).map(toViolation);
   const textsOf = (wanted: FieldProblem['severity']): readonly string[] =>
     of(wanted).map(({ field, message }) => `${field}: ${message}`);
   return {
-    violations: [...findKindViolations(pod), ...of('refused')],
+    violations: [...findKindViolations(pod), ...of('refused'), ...nodeProblems.map(toViolation)],
     risks: textsOf('risky'),
     advice: textsOf('ignored'),
   };

@@ -91,15 +91,22 @@ describe('readPodFile', () => {
       'Failure: standard input: name one of the objects that have pods (CronJob, DaemonSet, Deployment, Job, Pod, PodTemplate, ReplicaSet, ReplicationController, Rollout, StatefulSet); there is: ';
     expect(await read(TWO)).to.equal(`${choose}pod/a, pod/b`);
     expect(await read(TWO, 'x')).to.equal(`${choose}pod/a, pod/b`);
-    expect(await read('kind: Service')).to.equal(`${choose}nothing`);
-    expect(await read('')).to.equal(`${choose}nothing`);
+    const none = choose.replace(
+      'name one of the objects that have pods',
+      'there are no objects whose pods capaf knows',
+    );
+    expect(await read('kind: Service')).to.equal(`${none}Service`);
+    expect(await read('kind: Service\n---\nkind: Service\n---\nkind: Role', 'web')).to.equal(`${none}Service, Role`);
+    expect(await read('')).to.equal(`${none}nothing`);
     expect(await read(`a: ${'x'.repeat(MAX_FILE_BYTES)}`)).to.contain('capaf reads at most 8 MiB');
   });
 
   it('does not take another kind with a template for one with pods (field case Q)', async () => {
     const runner =
       'kind: RunnerDeployment\nspec: {template: {spec: {repository: o/r, resources: {limits: {cpu: 1}}}}}\n';
-    expect(await read(runner)).to.match(/^Failure: standard input: name one of the objects .*; there is: nothing$/);
+    expect(await read(runner)).to.match(
+      /^Failure: standard input: there are no objects whose pods capaf knows .*; there is: RunnerDeployment$/,
+    );
     expect(await read('kind: Pod\nmetadata: {name: a}\nspec: {}\n')).to.equal(
       'Failure: standard input:3:7: there are no containers in spec.containers, so there is no pod',
     );

@@ -101,9 +101,15 @@ export async function readPodFile(
   const found = documents.filter(({ value }) => hasPods(value));
   const [document, ...others] = found.filter(({ value }) => name === undefined || namesOf(value).includes(name));
   if (document === undefined || others.length > 0) {
-    const choices = found.map(({ value }) => namesOf(value).at(-1)).join(', ') || 'nothing';
     const source = file === '-' ? 'standard input' : file;
     const kinds = [...TEMPLATES.keys()].toSorted().join(', ');
+    if (found.length === 0) {
+      const kindsThere = [...new Set(documents.flatMap(({ value }) => textAt(value, 'kind') ?? []))].join(', ');
+      throw new Failure(
+        `${source}: there are no objects whose pods capaf knows (${kinds}); there is: ${kindsThere || 'nothing'}`,
+      );
+    }
+    const choices = found.map(({ value }) => namesOf(value).at(-1)).join(', ');
     throw new Failure(`${source}: name one of the objects that have pods (${kinds}); there is: ${choices}`);
   }
   const path = TEMPLATES.get(textAt(document.value, 'kind') ?? '') ?? [];

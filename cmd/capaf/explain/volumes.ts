@@ -1,6 +1,11 @@
 import type { KubeClient, ObjectKey, Resource } from 'controller-runtime/client';
 import { fieldAt, textAt } from 'controller-runtime/json';
-import { findDriverProblem, findVolumeProblem } from '../../../pkg/fargate/pod-limits.ts';
+import {
+  findClassProblem,
+  findDriverProblem,
+  findVolumeProblem,
+  isCreatedByEfs,
+} from '../../../pkg/fargate/pod-limits.ts';
 import { type Asked, Unseen, tolerate } from '../aws.ts';
 import { listAt } from '../documents.ts';
 import type { Violation } from './fargate-limits.ts';
@@ -57,17 +62,25 @@ async function findClaimProblem({ field, name, template }: Claim, namespace: str
     if (source.client === undefined) throw new Unseen(source.why);
     return { field, message: `there is no ${what}; create the claim first, and the pod when the claim is Bound` };
   }
-  const message = await findMountProblem(source, live ?? planned);
-  if (message !== undefined) return { field, message };
-  if (live === undefined) return `${field}: ${BINDS_LATER}`;
-  const phase = textAt(live['status'], 'phase');
-  return phase === 'Bound' ? undefined : { field, message: `${what} is ${phase ?? 'not Bound'}; ${ASKS_ONCE}` };
+  const { problem, isCreated } = await findMount(source, live ?? planned);
+  if (problem !== undefined) return { field, message: problem };
+  const phase = textAt(live?.['status'], 'phase');
+  if (phase === 'Bound') return undefined;
+  const advice = isCreated ? `. ${NOT_CREATED}` : '';
+  if (live === undefined) return `${field}: ${BINDS_LATER}${advice}`;
+  return { field, message: `${what} is ${phase ?? 'not Bound'}; ${ASKS_ONCE}${advice}` };
 }
 
 /** kubernetes-sigs/aws-efs-csi-driver#793; aws/aws-cdk#23375. */
 const ASKS_ONCE = 'Fargate asks for it only once, so create the pod again when the claim is Bound';
 const BINDS_LATER =
   'Fargate asks only once whether the claim is Bound, perhaps too early; then create the pod again when the claim is Bound';
+/**
+ * https://docs.aws.amazon.com/eks/latest/userguide/efs-csi.html. In kubernetes-sigs/aws-efs-csi-driver#793, a pod has
+ * started nevertheless after it was created again.
+ */
+const NOT_CREATED =
+  'AWS does not support volumes on Fargate that the EFS driver creates; create a PersistentVolume for the claim';
 
 const CLAIMS: Resource = { group: '', version: 'v1', plural: 'persistentvolumeclaims' };
 const VOLUMES: Resource = { group: '', version: 'v1', plural: 'persistentvolumes' };
@@ -101,27 +114,42 @@ async function read(source: VolumeSource, resource: Resource, key: ObjectKey): P
   return found;
 }
 
-/** Returns why Fargate does not mount the volume of a claim or of a claim template. @throws Unseen */
-async function findMountProblem(source: VolumeSource, claim: unknown): Promise<string | undefined> {
+interface Mount {
+  /** Why Fargate does not mount the volume. */
+  readonly problem?: string | undefined;
+  /** The EFS driver creates the volume. */
+  readonly isCreated?: boolean;
+}
+
+/** Returns what is known about the volume of a claim or of a claim template. @throws Unseen */
+async function findMount(source: VolumeSource, claim: unknown): Promise<Mount> {
   const annotations = fieldAt(fieldAt(claim, 'metadata'), 'annotations');
   const spec = fieldAt(claim, 'spec');
   // Kubernetes sets this annotation while it provisions the volume, so this works without permission to read classes
   // and volumes.
   const provisioner = textAt(annotations, 'volume.kubernetes.io/storage-provisioner');
-  if (provisioner !== undefined) return findDriverProblem(provisioner);
+  const problem = provisioner === undefined ? undefined : findDriverProblem(provisioner);
+  if (problem !== undefined) return { problem };
   const volume = textAt(spec, 'volumeName');
-  if (volume !== undefined) return findVolumeProblem(await read(source, VOLUMES, { namespace: '', name: volume }));
+  if (volume !== undefined)
+    return { problem: findVolumeProblem(await read(source, VOLUMES, { namespace: '', name: volume })) };
   const className = fieldAt(spec, 'storageClassName');
   // The claim waits for a volume that an administrator creates, maybe on EFS.
-  if (className === '') return undefined;
+  if (className === '') return {};
   const isNamed = typeof className === 'string';
+  const planned = source.documents.find(
+    (each) =>
+      isNamed &&
+      fieldAt(each, 'kind') === KINDS.get(VOLUMES.plural) &&
+      fieldAt(fieldAt(each, 'spec'), 'storageClassName') === className,
+  );
+  if (planned !== undefined) return { problem: findVolumeProblem(planned) };
   const found = isNamed
     ? await read(source, CLASSES, { namespace: '', name: className })
     : await findDefaultClass(source);
-  const driver = textAt(found, 'provisioner');
-  if (driver === undefined)
+  if (textAt(found, 'provisioner') === undefined)
     throw new Unseen(isNamed ? `there is no StorageClass ${className}` : 'there is no default StorageClass');
-  return findDriverProblem(driver);
+  return { problem: findClassProblem(found), isCreated: isCreatedByEfs(found) };
 }
 
 /** Finds the default class. If there are several, Kubernetes uses the newest. @throws Unseen */
