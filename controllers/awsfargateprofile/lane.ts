@@ -78,8 +78,9 @@ export class Lanes {
   }
 
   /**
-   * Fills a lane that this process does not know, for example after a start, with the changes that EKS may be making.
-   * These count as other clients' changes until a reconcile of their object has seen them.
+   * Fills the lane of an EKS cluster that this process does not know yet, for example after a start, with the changes
+   * that EKS may be making. The lane treats them as changes by other clients until a reconcile of the object that owns
+   * the profile has seen them.
    */
   seed(lane: string, findChanges: () => readonly Pick<InFlight, 'profile' | 'doing'>[]): void {
     if (this.lanes.peek(lane) !== undefined) return;

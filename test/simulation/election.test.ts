@@ -118,7 +118,7 @@ describe('leader election', () => {
     leader.kubeConnection.restore();
     await world.until(
       'the end of the reconcile',
-      () => leader.logger.linesWith('Pass ended without a result').length > 0,
+      () => leader.logger.linesWith('Reconcile ended without a result').length > 0,
       SECOND,
     );
     world.delete('a');

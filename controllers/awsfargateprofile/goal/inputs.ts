@@ -122,9 +122,9 @@ function withoutCluster(
 }
 
 /**
- * Returns the control plane that manages the EKS cluster in spec.eksCluster. If a control plane for this EKS cluster
- * cannot be decoded, the result is `unknown`, because its Cluster may be paused. Without Cluster API Provider AWS, it
- * is `absent`.
+ * Returns the control plane that manages the EKS cluster in spec.eksCluster. Returns `unknown` if that control
+ * plane cannot be decoded: its Cluster may be paused, so nothing may change in AWS. Returns `absent` if the API server
+ * does not serve control planes of Cluster API Provider AWS.
  */
 function joinedControlPlane(object: AWSFargateProfile, caches: InputCaches): InputLookup<AWSManagedControlPlane> {
   const listing = controlPlanesOf(object, caches);

@@ -121,7 +121,7 @@ async function describeAll(
   }))(lookups);
 }
 
-/** Waits for all calls. Left: the first failure, in the order of the calls. */
+/** Waits for all calls, and returns the first failure in their order, or else all results. */
 const allOf = async <A>(calls: readonly Read<A>[]): Read<readonly A[]> => E.sequenceArray(await Promise.all(calls));
 
 const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
@@ -153,7 +153,8 @@ function roleNames(looking: Looking, profiles: readonly FargateProfile[]): reado
   const { object, identity, record, isLeaving } = looking;
   const { roleName, roleARN } = object.spec;
   const isComputed = roleName === undefined && roleARN === undefined;
-  // Another owner's role matters only while the spec contains it, and AWS may refuse to show its policies.
+  // Skips the recorded roles that another owner manages. They matter only while the spec names them, and AWS may not let
+  // this controller read their policies.
   const recorded = record.roles.filter(({ managed }) => managed !== false).map(({ name }) => name);
   const inUse = oursOf(ownerOf(looking.object, identity), profiles).map(roleOf);
   // If a client removed spec.profileName, the role's name may be derived from the computed profile name. Without a

@@ -229,7 +229,7 @@ export class LeaderElection implements Leadership {
     return this.becomeLeader(await this.lock.update(observed, signal), signal);
   }
 
-  /** Returns the observed Lease, with the `observedAt` of the first read until the Lease's spec changes. */
+  /** Returns the Lease. `observedAt` is the time when this candidate first read the Lease with its current spec. */
   private observe(object: KubeObject): ObservedLease {
     const spec = leaseSpecOf(object);
     const before = this.state.kind === 'candidate' ? this.state.observed : undefined;
