@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { eventually } from '../../support/eventually.ts';
-import { POD_SPEC, PROFILE_LABEL, type WorkloadCluster } from '../../world/workload/workload-cluster.ts';
+import { POD_SPEC, type WorkloadCluster } from '../../world/workload/workload-cluster.ts';
 import type { World } from '../../world/world.ts';
 import { DrainScene, replacing } from '../../world/workload/drain-scene.ts';
 
@@ -35,20 +35,22 @@ describe('a drain of different pods, past pauses and crashes', () => {
 
   it('goes on after a crash of the manager at each eviction, with the same end', async () => {
     workload.watchReady();
-    const evicted = new Set<string>();
+    const first = await workload.readyOn(FIRST);
     const ends = new Set<string | undefined>();
     await scene.apply(replacing('5m', 'second'));
-    for (let crash = 1; crash <= 3; crash++) {
-      await eventually(async () => {
-        const names = (await workload.pods())
-          .filter(
-            (pod) => pod.metadata.labels?.[PROFILE_LABEL] === FIRST && pod.metadata.deletionTimestamp !== undefined,
-          )
-          .map(({ metadata }) => metadata.name)
-          .filter((name) => !evicted.has(name));
-        for (const name of names) evicted.add(name);
-        return names.length > 0;
-      });
+    for (let evicted = 0; evicted < first.length;) {
+      const staying = await eventually(
+        async () => {
+          const pods = await workload.pods();
+          const names = pods
+            .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+            .map(({ metadata }) => metadata.name)
+            .filter((name) => first.includes(name));
+          return names.length < first.length - evicted && names;
+        },
+        { what: 'the next eviction', intervalMs: 50 },
+      );
+      evicted = first.length - staying.length;
       const message = await scene.shows('It deletes "default_web" at');
       ends.add(/ at \S+ at the latest/.exec(message)?.[0]);
       await scene.crash();
