@@ -16,7 +16,7 @@ import { newReason } from './reasons/reasons.ts';
 import { withWait } from './memory.ts';
 import {
   HERE,
-  RECORDED_THERE,
+  FULL_RECORD,
   NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -183,7 +183,7 @@ describe('execute', () => {
       const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
       const reconcile = reconcileStateFor(
         aws,
-        aDeletedObject({ record: { ...RECORDED_THERE, roles: [...RECORDED_THERE.roles, { name: other }] } }),
+        aDeletedObject({ record: { ...FULL_RECORD, roles: [...FULL_RECORD.roles, { name: other }] } }),
       );
       const usersOf = async ({ name }: { readonly name: string }) =>
         roleUsers(...(name === ROLE ? ['team-a/other'] : []));

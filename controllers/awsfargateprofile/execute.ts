@@ -213,8 +213,9 @@ function contradictionReason({ retry }: ReconcileState, resource: string, detail
 }
 
 /**
- * Returns the reason for a role that EKS rejects. EKS sends the same error for a wrong trust policy and for one that
- * IAM has not propagated yet, so the policy counts as wrong only if the rejection lasts.
+ * Returns the reason to report when EKS rejects a role. EKS sends the same error for a wrong trust policy and for a
+ * trust policy that IAM has not propagated yet. So the reason says that the trust policy is wrong only if the rejection
+ * lasts.
  */
 function trustReason(reconcile: ReconcileState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = reconcile;

@@ -13,7 +13,7 @@ import { withWait, RetryStore } from './memory.ts';
 import type { Step } from './model/change.ts';
 import { newReason } from './reasons/reasons.ts';
 import {
-  RECORDED_THERE,
+  FULL_RECORD,
   PROFILE,
   aDeletedObject,
   aFailure,
@@ -102,7 +102,7 @@ describe('Finisher', () => {
   });
 
   describe('the record of a reconcile', () => {
-    const record: ProfileRecord = { ...FIRST_RECORD, ...RECORDED_THERE };
+    const record: ProfileRecord = { ...FIRST_RECORD, ...FULL_RECORD };
     /** Returns the objects that were written, each as what was written and the resourceVersion before. */
     const writesOf = async (result: ReconcileResult, isRefused = false): Promise<readonly string[]> => {
       const writes: string[] = [];

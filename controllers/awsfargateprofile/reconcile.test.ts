@@ -33,7 +33,7 @@ import {
   ACCOUNT,
   EKS_CLUSTER,
   HERE,
-  RECORDED_THERE,
+  FULL_RECORD,
   NOW,
   OWNER_TAG,
   POD_EXECUTION_POLICY,
@@ -266,7 +266,7 @@ describe('Reconciler', () => {
   });
 
   it('waits for half a minute after the Cluster of a deleted object has vanished', async () => {
-    deleted({ record: RECORDED_THERE });
+    deleted({ record: FULL_RECORD });
     api.server.storage.delete(CLUSTER, { ...KEY, name: 'prod' });
     sync();
     await reconcile();
@@ -277,7 +277,7 @@ describe('Reconciler', () => {
   });
 
   describe('with a living object whose record says that its deletion has begun', () => {
-    const DELETING: Partial<ProfileRecord> = { ...RECORDED_THERE, deleting: true };
+    const DELETING: Partial<ProfileRecord> = { ...FULL_RECORD, deleting: true };
     const finalizers = [FINALIZER];
 
     for (const isPaused of [false, true])
@@ -339,7 +339,7 @@ describe('Reconciler', () => {
 
     it('glances at an object at rest with three calls, and surveys its EKS cluster at first and about every hour', async () => {
       const GLANCE = ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'];
-      given({ record: RECORDED_THERE });
+      given({ record: FULL_RECORD });
       putAsWanted();
       expect(await nextReconcile()).to.include('ListFargateProfiles');
       expect(await nextReconcile()).to.have.members(GLANCE);
@@ -350,7 +350,7 @@ describe('Reconciler', () => {
     });
 
     it('surveys the EKS cluster as soon as a glance shows something else', async () => {
-      given({ record: RECORDED_THERE });
+      given({ record: FULL_RECORD });
       putAsWanted();
       await nextReconcile();
       aws.profiles.clear();
@@ -369,7 +369,7 @@ describe('Reconciler', () => {
     });
 
     it('records that a deletion has begun before it deletes the profile', async () => {
-      deleted({ record: RECORDED_THERE });
+      deleted({ record: FULL_RECORD });
       putAsWanted();
       await reconcile();
       expect(requests.indexOf('PATCH record')).to.be.within(0, requests.indexOf('DeleteFargateProfile') - 1);
@@ -403,7 +403,7 @@ describe('Reconciler', () => {
 
     describe('beside a younger profile that another record of the object has made', () => {
       const ID = 'made-elsewhere';
-      const FOUND = { ...RECORDED_THERE, last: NOW - 60_000 };
+      const FOUND = { ...FULL_RECORD, last: NOW - 60_000 };
       const putElsewhere = (): void => {
         const name = 'team-a_elsewhere';
         aws.profiles.set(name, aSimulatedProfile({ name, id: ID, createdAt: NOW }));
@@ -499,7 +499,7 @@ describe('Reconciler', () => {
       finalizerResult = result;
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole({ attached: [] }));
-      given({ metadata: { finalizers: [FINALIZER] }, record: RECORDED_THERE });
+      given({ metadata: { finalizers: [FINALIZER] }, record: FULL_RECORD });
       await reconcile();
       expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
     });
@@ -615,7 +615,7 @@ describe('Reconciler', () => {
     it(`reports ${reason} when the access entry of role ${id} cannot be read, because a recreated role ends Ready`, async () => {
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-      given({ record: { ...RECORDED_THERE, roles: [{ name: ROLE, id }] } });
+      given({ record: { ...FULL_RECORD, roles: [{ name: ROLE, id }] } });
       session.onCall = (operation) => (operation === 'DescribeAccessEntry' ? aFailure() : undefined);
       await reconcile();
       expect(reasonOf('Ready')).to.equal(reason);
@@ -640,7 +640,7 @@ describe('Reconciler', () => {
       for (const name of ['a', 'b']) api.put({ metadata: { name } });
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-      given({ record: RECORDED_THERE });
+      given({ record: FULL_RECORD });
       await reconcile();
       expect(reasonOf('Ready')).to.equal('Ready');
     });
@@ -671,7 +671,7 @@ describe('Reconciler', () => {
   });
 
   it('adds no control plane finalizer while the creation of a profile is blocked', async () => {
-    given({ metadata: { finalizers: [FINALIZER] }, record: RECORDED_THERE });
+    given({ metadata: { finalizers: [FINALIZER] }, record: FULL_RECORD });
     const key = { ...KEY, name: 'prod-control-plane' };
     api.server.storage.mergePatch(CONTROL_PLANE, key, { status: { ready: false } }, 'status');
     sync();

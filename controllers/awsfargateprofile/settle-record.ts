@@ -136,6 +136,7 @@ export interface SettleOptions {
   readonly isWanted: (profile: FargateProfile) => boolean;
 }
 
+/** What a reconcile has learned from AWS about the object's profiles. */
 export interface Settled {
   readonly record: ProfileRecord;
   /** This object's profiles that another record of it has made. While there are any, nothing is created or deleted. */
@@ -153,7 +154,7 @@ export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions
     entry.requestedAt !== undefined && isYoung(keyOfEntry(kind, entry));
   const kept = record.profiles.flatMap((entry) => settleProfile(entry, seen, isOpen('profile', entry)) ?? []);
   const isRecorded = (profile: FargateProfile): boolean => isEntryOf(kept, profile);
-  const strangers = seen.ours.filter((profile) => !isRecorded(profile));
+  const unrecorded = seen.ours.filter((profile) => !isRecorded(profile));
   // A profile that appears while the record counts as lost may be the result of a request in the lost record.
   const isHeldBack = (profile: FargateProfile): boolean =>
     !isLost &&
@@ -162,14 +163,14 @@ export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions
     profile.createdAt >= record.last &&
     !options.takeOver.includes(profileIdOf(profile.arn) ?? '') &&
     !options.isWanted(profile);
-  const found = strangers.filter((profile) => !isHeldBack(profile)).map(entryOfFound);
+  const found = unrecorded.filter((profile) => !isHeldBack(profile)).map(entryOfFound);
   return {
     record: {
       ...record,
       profiles: [...kept, ...found],
       roles: settleRoles(record.roles, seen, (entry) => isOpen('role', entry)),
     },
-    elsewhere: strangers.filter(isHeldBack),
+    elsewhere: unrecorded.filter(isHeldBack),
     isLost,
   };
 }

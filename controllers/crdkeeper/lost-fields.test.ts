@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { KubeObject } from 'controller-runtime/client';
 import { crd } from '../../api/v1beta2/crd.ts';
 import { RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { RECORDED_THERE, anObject, type ObjectParts } from '../awsfargateprofile/testing/builders.ts';
+import { FULL_RECORD, anObject, type ObjectParts } from '../awsfargateprofile/testing/builders.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
 import { KnownFields } from './lost-fields.ts';
 
@@ -31,7 +31,7 @@ describe('the fields that an object lost', () => {
   });
 
   it('are known from the annotations of the object after a restart of the manager', () => {
-    const retained = object({ metadata: { annotations: { [RETAIN_ANNOTATION]: 'true' } }, record: RECORDED_THERE });
+    const retained = object({ metadata: { annotations: { [RETAIN_ANNOTATION]: 'true' } }, record: FULL_RECORD });
     expect(fieldsOf(new KnownFields(), retained)).to.deep.equal([
       'spec.deletionPolicy',
       'status.account',

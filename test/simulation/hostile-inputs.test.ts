@@ -80,7 +80,7 @@ const KIB = 1_024;
 /** The maximum total length of the annotations of an object. */
 const ANNOTATIONS = 256 * KIB;
 /** The manager reads no record that is longer than 32 KiB. */
-const NOTE = 16 * KIB;
+const RECORD = 16 * KIB;
 /** The maximum length of the managed policy of a role of AWS; trust policies are shorter. */
 const POLICY = 130 * KIB;
 /** The maximum size of an object in etcd. */
@@ -250,7 +250,7 @@ const recordWith = (fields: object): string => JSON.stringify({ v: 1, for: 'team
 const INPUTS: readonly Input[] = [
   ofTexts('a message', ANNOTATIONS, toPrintableLine),
   ofTexts('an error of AWS', 32 * KIB, classify),
-  ofTexts('the record', NOTE, (text) =>
+  ofTexts('the record', RECORD, (text) =>
     [
       text,
       '['.repeat(text.length),
@@ -261,7 +261,7 @@ const INPUTS: readonly Input[] = [
       recordWith({ profiles: [{ name: text }] }),
     ].map((record) => readRecord(withRecord(record))),
   ),
-  ofTexts('unknown fields of the record', NOTE, (text) => workOnRecord(withRecord(recordWith({ newer: text })))()),
+  ofTexts('unknown fields of the record', RECORD, (text) => workOnRecord(withRecord(recordWith({ newer: text })))()),
   {
     name: 'the entries of a record (their number)',
     size: 300,

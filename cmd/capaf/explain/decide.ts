@@ -30,8 +30,8 @@ export interface ProfileVerdict extends Pick<Profile, 'name' | 'status' | 'objec
 
 export interface Verdict {
   /**
-   * The profile that takes the pod, or has taken it; if no profile has taken the pod, the one that would take a new
-   * copy.
+   * The name of the profile that has taken the pod. If no profile has taken the pod, the name of the profile that would
+   * take a new copy of it.
    */
   readonly taker: string | null;
   readonly summary: string;

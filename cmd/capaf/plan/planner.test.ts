@@ -8,7 +8,7 @@ import { type Api, CLUSTER, PROFILE_KIND, newApi } from '../../../controllers/aw
 import {
   ACCOUNT,
   EKS_CLUSTER,
-  RECORDED_THERE,
+  FULL_RECORD,
   OWNER_TAG,
   PROFILE_ID,
   PROFILE_TAGS,
@@ -40,7 +40,7 @@ interface World {
  */
 async function planDeletion({ isClusterDeleted, deletionProtection }: World): Promise<string> {
   const api = newApi();
-  const key = keyOf(api.put({ record: RECORDED_THERE, status: RECORDED }));
+  const key = keyOf(api.put({ record: FULL_RECORD, status: RECORDED }));
   api.putControlPlane({ region: RECORDED.region, eksClusterName: EKS_CLUSTER });
   const cluster = api.putCluster({ controlPlaneRef: REFERENCE }, { finalizers: ['cluster.cluster.x-k8s.io'] });
   if (isClusterDeleted) api.server.storage.delete(CLUSTER, keyOf(cluster));
@@ -83,7 +83,7 @@ function siblings(statuses: Readonly<Record<string, SimulatedProfile['status']>>
     const podExecutionRoleArn = RoleArn.of(`arn:aws:iam::${ACCOUNT}:role/${role}`);
     const tags = { ...PROFILE_TAGS, [OWNER_TAG]: `team-a/${name}` };
     const record = {
-      ...RECORDED_THERE,
+      ...FULL_RECORD,
       profiles: [{ name: profile, id: PROFILE_ID, served: true }],
       roles: [{ name: role, id: 'AROAEXAMPLE', checked: true }],
     } as const;

@@ -16,7 +16,7 @@ import {
   CONTROL_PLANE_FACTS,
   EKS_CLUSTER,
   HERE,
-  RECORDED_THERE,
+  FULL_RECORD,
   NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -240,10 +240,10 @@ describe('desiredFor', () => {
   });
 
   it('has the record of this reconcile, and the profiles that another record has made', () => {
-    const object = anObject({ record: { ...RECORDED_THERE, last: NOW } });
+    const object = anObject({ record: { ...FULL_RECORD, last: NOW } });
     const stranger = aProfile({ name: ProfileName.of('9999-team-a_web'), createdAt: NOW, selectors: [] });
     const { record, elsewhere } = desiredOf(object, {}, { ...asWanted(), profiles: [aProfile(), stranger] });
-    expect(record).to.deep.include({ ...RECORDED_THERE, last: NOW });
+    expect(record).to.deep.include({ ...FULL_RECORD, last: NOW });
     expect(elsewhere).to.deep.equal([stranger]);
   });
 
@@ -264,7 +264,7 @@ describe('desiredFor', () => {
       desiredOfDeletion(aDeletedObject(parts), { targetSource }).isUnproven;
     const withoutRecord = { metadata: { annotations: {} } };
     expect(isUnproven('unreadyControlPlane', withoutRecord)).to.equal(true);
-    expect(isUnproven('unreadyControlPlane', { record: RECORDED_THERE })).to.equal(true);
+    expect(isUnproven('unreadyControlPlane', { record: FULL_RECORD })).to.equal(true);
     expect(isUnproven('unreadyControlPlane', {}), 'nothing was created').to.equal(false);
     expect(isUnproven('controlPlane', withoutRecord)).to.equal(false);
   });
@@ -301,7 +301,7 @@ describe('desiredFor, once AWS has answered', () => {
     });
   const replace = { updateStrategy: { type: 'Replace' } } as const;
   const gone = (managed?: false) => ({
-    record: { ...RECORDED_THERE, roles: [{ name: PODS, id: 'AROAPODS', ...(managed === false && { managed }) }] },
+    record: { ...FULL_RECORD, roles: [{ name: PODS, id: 'AROAPODS', ...(managed === false && { managed }) }] },
   });
   const unread = (seen: Observed): Observed => ({ ...seen, roles: [{ name: PODS, found: 'unread' }] });
 
@@ -375,11 +375,11 @@ describe('findSpecProblem, before AWS is read,', () => {
   for (const [situation, parts, over, problem] of [
     ['a spec that EKS refuses', { spec: { selectors: [] } }, {}, 'InvalidSpec'],
     ['missing subnets', {}, noSubnets, 'NoPrivateSubnets'],
-    ['missing subnets of a profile that may be there', { record: RECORDED_THERE }, noSubnets, 'none'],
+    ['missing subnets of a profile that may be there', { record: FULL_RECORD }, noSubnets, 'none'],
     ["a value beyond the operator's limits", policy, limits, 'NotAllowedByOperator'],
     [
       "a value beyond the operator's limits, of a profile that may be there",
-      { ...policy, record: RECORDED_THERE },
+      { ...policy, record: FULL_RECORD },
       limits,
       'none',
     ],

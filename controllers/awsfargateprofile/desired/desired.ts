@@ -23,7 +23,7 @@ import { fitsSpec, type Observed } from '../model/observed-state.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
 import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/identity.ts';
-import { isEntryOf, roleEntryOf } from '../settle-record.ts';
+import { type Settled, isEntryOf, roleEntryOf } from '../settle-record.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import { wantedProfile, wantedRole, chooseName } from './profile-and-role.ts';
@@ -44,13 +44,6 @@ export interface DesiredInputs {
   readonly isQuotaExceeded: boolean;
   /** The time on AWS's clock, in ms since 1970. */
   readonly now: Ms;
-}
-
-/** What a reconcile has learned from AWS about the object's profiles. */
-export interface Settled {
-  readonly record: ProfileRecord;
-  readonly elsewhere: readonly FargateProfile[];
-  readonly isLost: boolean;
 }
 
 /**
@@ -118,13 +111,13 @@ function withoutForeign(
   owner: Parameters<typeof ownershipOf>[0],
   { profiles }: Observed,
 ): ProfileRecord {
-  const strangers = profiles.filter((each) => {
+  const foreign = profiles.filter((each) => {
     const ownership = ownershipOf(owner, each);
     return ownership.kind === 'foreign' && ownership.claimed;
   });
   return {
     ...record,
-    profiles: record.profiles.filter((entry) => !strangers.some((each) => isEntryOf([entry], each))),
+    profiles: record.profiles.filter((entry) => !foreign.some((each) => isEntryOf([entry], each))),
   };
 }
 

@@ -6,7 +6,7 @@ import type { ProfileRecord } from '../../shared/record.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import {
   HERE,
-  RECORDED_THERE,
+  FULL_RECORD,
   PROFILE,
   PROFILE_ID,
   ROLE,
@@ -101,14 +101,14 @@ describe('The name of the wanted profile', () => {
         PROFILE,
         [base({ podExecutionRoleArn: arnOf('gone') })],
         REPLACE,
-        { ...RECORDED_THERE, roles: [{ name: RoleName.of('gone'), id: 'AROAGONE' }] },
+        { ...FULL_RECORD, roles: [{ name: RoleName.of('gone'), id: 'AROAGONE' }] },
       ],
       [
         "with another owner's role of the record",
         NINE,
         [base({ podExecutionRoleArn: arnOf('gone') })],
         REPLACE,
-        { ...RECORDED_THERE, roles: [{ name: RoleName.of('gone'), id: 'AROAGONE', managed: false }] },
+        { ...FULL_RECORD, roles: [{ name: RoleName.of('gone'), id: 'AROAGONE', managed: false }] },
       ],
     ],
     'of a profile that is to be created, under Replace, is': [

@@ -15,7 +15,7 @@ import { messageOf, newReason } from '../reasons/reasons.ts';
 import {
   ABSENT,
   MOVED,
-  RECORDED_THERE,
+  FULL_RECORD,
   PROFILE,
   RECORDED,
   ROLE,
@@ -65,14 +65,14 @@ const nothingLeft = { ...noCluster, ...noPlane };
 
 /** Objects that exist in AWS, that are deleted, and that do not exist in AWS, by default with deletionPolicy Delete. */
 const RETAIN = { spec: { deletionPolicy: 'Retain' } } as const;
-const begun = { object: anObject({ record: RECORDED_THERE }) };
-const retained = { object: anObject({ ...RETAIN, record: RECORDED_THERE }) };
-const retainedAgain = { object: anObject({ ...RETAIN, record: RECORDED_THERE, metadata: { finalizers: [] } }) };
-const deleted = { object: aDeletedObject({ record: RECORDED_THERE }) };
-const deletedRetained = { object: aDeletedObject({ ...RETAIN, record: RECORDED_THERE }) };
+const begun = { object: anObject({ record: FULL_RECORD }) };
+const retained = { object: anObject({ ...RETAIN, record: FULL_RECORD }) };
+const retainedAgain = { object: anObject({ ...RETAIN, record: FULL_RECORD, metadata: { finalizers: [] } }) };
+const deleted = { object: aDeletedObject({ record: FULL_RECORD }) };
+const deletedRetained = { object: aDeletedObject({ ...RETAIN, record: FULL_RECORD }) };
 const unbegun = { object: aDeletedObject() };
 const unrecorded = { object: aDeletedObject({ metadata: { annotations: {} } }) };
-const resumed = { object: anObject({ record: { ...RECORDED_THERE, deleting: true } }) };
+const resumed = { object: anObject({ record: { ...FULL_RECORD, deleting: true } }) };
 /** Objects that have lost their record, so that only the status says where to look. */
 const noteless = { metadata: { annotations: {} }, status: RECORDED };
 const unreadable = (parts = {}) => ({ ...marked(RECORD_ANNOTATION, '{"v":2}'), ...parts });
@@ -187,7 +187,7 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['whose control plane is deleted', { ...leavingPlane, ...begun }, 'pursue all, create nothing: ClusterDeleting'],
     [
       'applied again, without our finalizer',
-      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, record: RECORDED_THERE }) },
+      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, record: FULL_RECORD }) },
       'hold: ClusterDeleting',
     ],
     ['with Retain', { ...leavingPlane, ...retained }, KEEP],
@@ -324,7 +324,7 @@ describe('goalFor', () => {
   describe('has as target', () => {
     const renewed = { kind: 'AWSClusterRoleIdentity', name: 'renewed' } as const;
     const former = { kind: 'AWSClusterRoleIdentity', name: 'former' };
-    const deletedWith = { object: aDeletedObject({ record: { ...RECORDED_THERE, identity: former } }) };
+    const deletedWith = { object: aDeletedObject({ record: { ...FULL_RECORD, identity: former } }) };
 
     it('the region, EKS cluster and identity of the control plane, with its private subnets and tags', () => {
       const subnets = [

@@ -12,7 +12,7 @@ import {
   CONTROL_PLANE_FACTS,
   HERE,
   MOVED,
-  RECORDED_THERE,
+  FULL_RECORD,
   RECORDED,
   TARGET,
   aCluster,
@@ -86,7 +86,7 @@ describe('metadataPatch', () => {
       ],
       [
         'that is a copy of another one, whose record counts for nothing',
-        { metadata: { finalizers: [], annotations: recordFor(RECORDED_THERE, 'api') } },
+        { metadata: { finalizers: [], annotations: recordFor(FULL_RECORD, 'api') } },
         { finalizers: [FINALIZER], annotations: BEGINNING },
       ],
       [
@@ -187,21 +187,21 @@ describe('removeFinalizerPatch', () => {
     ['is undefined without our finalizer', ['other'], undefined],
   ] as const)
     it(what, () => {
-      const object = aDeletedObject({ metadata: { finalizers }, record: RECORDED_THERE });
+      const object = aDeletedObject({ metadata: { finalizers }, record: FULL_RECORD });
       expect(removeFinalizerPatch(object)).to.deep.equal(patch && { metadata: patch });
     });
 });
 
 describe('recordPatch', () => {
-  const record: ProfileRecord = { ...FIRST_RECORD, ...RECORDED_THERE };
+  const record: ProfileRecord = { ...FIRST_RECORD, ...FULL_RECORD };
 
   it('writes the record into its annotation, and leaves the others alone', () => {
     const object = anObject({ metadata: { annotations: { theirs: 'x' } } });
-    expect(recordPatch(object, record)).to.deep.equal({ metadata: { annotations: recordFor(RECORDED_THERE) } });
+    expect(recordPatch(object, record)).to.deep.equal({ metadata: { annotations: recordFor(FULL_RECORD) } });
   });
 
   it('is undefined for the record that the object has', () => {
-    expect(recordPatch(anObject({ record: RECORDED_THERE }), recordOf(anObject({ record: RECORDED_THERE })))).to.equal(
+    expect(recordPatch(anObject({ record: FULL_RECORD }), recordOf(anObject({ record: FULL_RECORD })))).to.equal(
       undefined,
     );
   });

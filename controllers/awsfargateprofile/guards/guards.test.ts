@@ -4,7 +4,7 @@ import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import type { Mutation } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { mutationKey, withRefusal } from '../memory.ts';
-import { CONTROL_PLANE_FACTS, RECORDED_THERE, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
+import { CONTROL_PLANE_FACTS, FULL_RECORD, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
 import { READY } from '../testing/completed-reconcile.ts';
 import {
   CONSTRUCTIVE,
@@ -93,7 +93,7 @@ describe('newChecks and newPreparations', () => {
 
     it('by reportNotReady alone', async () => {
       const profileWriter = writerThat(async (object, status) => (status === undefined ? object : undefined));
-      const reconcile = reconcileStateFor(awsAsWanted(), aDeletedObject({ record: RECORDED_THERE, status: READY }));
+      const reconcile = reconcileStateFor(awsAsWanted(), aDeletedObject({ record: FULL_RECORD, status: READY }));
       expect(await obstacleTo(DELETE_PROFILE, reconcile, newServices({ profileWriter }))).to.equal('stop: Conflict');
     });
 

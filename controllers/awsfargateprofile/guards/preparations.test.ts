@@ -4,7 +4,7 @@ import { ProfileName } from '../../../api/names.ts';
 import { type AWSFargateProfile, FINALIZER, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { type ProfileRecord, readRecord } from '../../shared/record.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { HERE, RECORDED_THERE, NOW, PROFILE, aDeletedObject, anObject } from '../testing/builders.ts';
+import { HERE, FULL_RECORD, NOW, PROFILE, aDeletedObject, anObject } from '../testing/builders.ts';
 import { CONSTRUCTIVE, CREATE_PROFILE, DELETE_PROFILE, DESTRUCTIVE, describeObstacle } from '../testing/mutations.ts';
 import { READY } from '../testing/completed-reconcile.ts';
 import { awsAsWanted, awsWith, newServices, reconcileStateFor, writerThat } from '../testing/reconcile-state.ts';
@@ -59,7 +59,7 @@ describe('recordChange', () => {
 
   it('asks the API server once in a reconcile, also with an equal record, because the cache may be old', async () => {
     const { profileWriter, patches } = storingWriter();
-    const reconcile = reconcileStateFor(awsAsWanted(), anObject({ record: RECORDED_THERE }));
+    const reconcile = reconcileStateFor(awsAsWanted(), anObject({ record: FULL_RECORD }));
     for (const mutation of [DELETE_PROFILE, DELETE_PROFILE]) await recordChange({ profileWriter })(mutation, reconcile);
     expect(patches).to.deep.equal([{}]);
   });
@@ -102,7 +102,7 @@ describe('recordChange', () => {
 
 describe('reportNotReady', () => {
   const { clock } = newServices();
-  const deleted = aDeletedObject({ record: RECORDED_THERE, status: READY });
+  const deleted = aDeletedObject({ record: FULL_RECORD, status: READY });
 
   it('writes that the object is not Ready before its profile is deleted, and goes on with the written object', async () => {
     const reconcile = reconcileStateFor(awsAsWanted(), deleted);
@@ -125,7 +125,7 @@ describe('reportNotReady', () => {
   it('writes nothing before other changes', async () => {
     const profileWriter = writerThat(async () => expect.fail('the object is written'));
     for (const mutation of CONSTRUCTIVE.filter(({ kind }) => kind === 'tagRole' || kind === 'setTrust')) {
-      const reconcile = reconcileStateFor(awsAsWanted(), anObject({ record: RECORDED_THERE, status: READY }));
+      const reconcile = reconcileStateFor(awsAsWanted(), anObject({ record: FULL_RECORD, status: READY }));
       expect(await reportNotReady({ profileWriter, clock })(mutation, reconcile), mutation.kind).to.equal(undefined);
     }
   });

@@ -165,14 +165,13 @@ export const describeTurn = ({ kind }: Mutation): string =>
 export const describeQueued = ({ kind }: Mutation): string =>
   kind === 'createProfile' ? 'being created' : 'being deleted';
 
-/** The controller creates no profile and no role while the control plane is being deleted. */
 export const isProfileOrRoleCreation = (
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createRole' | 'createProfile' }> =>
   mutation.kind === 'createRole' || mutation.kind === 'createProfile';
 
-export const isCreation = ({ kind }: Mutation): boolean =>
-  kind === 'createProfile' || kind === 'createRole' || kind === 'createAccessEntry';
+export const isCreation = (mutation: Mutation): boolean =>
+  isProfileOrRoleCreation(mutation) || mutation.kind === 'createAccessEntry';
 
 /** Reports whether the mutation changes an access entry. The permission for these calls is optional. */
 export function isAccessEntryMutation(

@@ -8,7 +8,7 @@ import { identityOf } from '../model/identity.ts';
 import {
   type ObjectParts,
   EKS_CLUSTER,
-  RECORDED_THERE,
+  FULL_RECORD,
   PLACE,
   ROLE,
   ROLE_ARN,
@@ -43,10 +43,10 @@ const lookingFor = (parts: ObjectParts, over: Partial<Looking> & { isDeleted?: b
 
 describe('entriesToRead', () => {
   const plain = lookingFor({});
-  const checked = lookingFor({ record: RECORDED_THERE });
+  const checked = lookingFor({ record: FULL_RECORD });
   const withRole = (role: object, record: object = {}, spec: object = {}): Looking =>
-    lookingFor({ spec, record: { ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAEXAMPLE', ...role }], ...record } });
-  const deletion = lookingFor({ record: RECORDED_THERE }, { isDeleted: true });
+    lookingFor({ spec, record: { ...FULL_RECORD, roles: [{ name: ROLE, id: 'AROAEXAMPLE', ...role }], ...record } });
+  const deletion = lookingFor({ record: FULL_RECORD }, { isDeleted: true });
   const roleAlone = observed({ role: aRole() });
   const live = observed({ profile: aProfile(), role: aRole() });
   const withStatus = (status: string): ProfilesAndRoles => observed({ profile: aProfile({ status }), role: aRole() });
@@ -99,7 +99,7 @@ describe('entriesToRead', () => {
     ['another owner has left its role as it was', withRole({}, sharedBefore(SHARED_ROLE.id), shared), usingShared, []],
     [
       'a former role is unused',
-      lookingFor({ spec: { roleName: SHARED_ROLE.name }, record: RECORDED_THERE }),
+      lookingFor({ spec: { roleName: SHARED_ROLE.name }, record: FULL_RECORD }),
       { ...live, profiles: usingShared.profiles },
       [ROLE_ARN],
     ],
@@ -237,10 +237,10 @@ describe('AccessEntryReader', () => {
     it('ends the reconcile if AWS does not answer, and says so of a role that was created again', async () => {
       session.onCall = () => OUTAGE;
       const seen = bare(observed({ profile: aProfile(), role: aRole() }));
-      const recreated = { ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
+      const recreated = { ...FULL_RECORD, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
       for (const [record, reason] of [
         [recreated, 'RestoringRole'],
-        [{ ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAEXAMPLE' }] }, 'AWSUnavailable'],
+        [{ ...FULL_RECORD, roles: [{ name: ROLE, id: 'AROAEXAMPLE' }] }, 'AWSUnavailable'],
       ] as const) {
         const completed = await complete(lookingFor({ record }), seen);
         expect(isLeft(completed) && completed.left.name).to.equal(reason);
@@ -251,7 +251,7 @@ describe('AccessEntryReader', () => {
       aws.authenticationMode = 'CONFIG_MAP';
       await read();
       aws.authenticationMode = 'API';
-      const record = { ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
+      const record = { ...FULL_RECORD, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
       const completed = await complete(lookingFor({ record }), bare(observed({ profile: aProfile(), role: aRole() })));
       expect(isRight(completed) && completed.right.accessEntries?.[0]?.mode).to.equal('API');
     });

@@ -12,7 +12,7 @@ import { foundRoles } from '../model/observed-state.ts';
 import {
   EKS_CLUSTER,
   HERE,
-  RECORDED_THERE,
+  FULL_RECORD,
   PLACE,
   PROFILE,
   PROFILE_ID,
@@ -46,7 +46,7 @@ async function look<A extends ProfilesAndRoles | undefined>(
   if (E.isRight(seen)) return { seen: seen.right, calls: session.calls };
   throw new Error(`AWS cannot be read: ${JSON.stringify(seen.left)}`);
 }
-const glanced = async (aws: SimulatedAws, object = anObject({ record: RECORDED_THERE })) => look(glance, aws, object);
+const glanced = async (aws: SimulatedAws, object = anObject({ record: FULL_RECORD })) => look(glance, aws, object);
 const surveyed = async (aws: SimulatedAws, object = anObject()) => look(survey, aws, object);
 
 const rolesOf = ({ roles }: ProfilesAndRoles): readonly string[] =>
@@ -59,7 +59,7 @@ const LIST = `ListAttachedRolePolicies ${ROLE}`;
 const FORMER_ROLE = `${EKS_CLUSTER}-${PROFILE}_fargate`;
 const SHARED_ARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
 const OTHER = ProfileName.of('other');
-const BOTH = { ...RECORDED_THERE, profiles: [...RECORDED_THERE.profiles, { name: OTHER, id: PROFILE_ID }] };
+const BOTH = { ...FULL_RECORD, profiles: [...FULL_RECORD.profiles, { name: OTHER, id: PROFILE_ID }] };
 
 describe('A glance', () => {
   it('needs three calls for an object in order', async () => {
@@ -74,8 +74,8 @@ describe('A glance', () => {
   });
 
   for (const [situation, aws, record] of [
-    ['creates the profile', awsWith(aSimulatedProfile({ status: 'CREATING' })), RECORDED_THERE],
-    ['deletes the profile', awsWith(aSimulatedProfile({ status: 'DELETING' })), RECORDED_THERE],
+    ['creates the profile', awsWith(aSimulatedProfile({ status: 'CREATING' })), FULL_RECORD],
+    ['deletes the profile', awsWith(aSimulatedProfile({ status: 'DELETING' })), FULL_RECORD],
     [
       'creates another profile than the one that differs',
       awsWith(aSimulatedProfile({ selectors: [] }), aSimulatedProfile({ name: OTHER, status: 'CREATING' })),
@@ -97,7 +97,7 @@ describe('A glance', () => {
 
   it('suffices for the role of another owner that the record has', async () => {
     const record = {
-      ...RECORDED_THERE,
+      ...FULL_RECORD,
       roles: [{ name: RoleName.of('shared'), id: 'AROAEXAMPLE', managed: false as const }],
     };
     const aws = awsWith(
@@ -122,17 +122,17 @@ describe('A glance', () => {
     [
       'the profile has another id',
       awsAsWanted(),
-      { record: { ...RECORDED_THERE, profiles: [{ name: PROFILE, id: 'other' }] } },
+      { record: { ...FULL_RECORD, profiles: [{ name: PROFILE, id: 'other' }] } },
     ],
     [
       'the create of the profile was not answered',
       awsAsWanted(),
-      { record: { ...RECORDED_THERE, profiles: [{ name: PROFILE, requestedAt: 0 }] } },
+      { record: { ...FULL_RECORD, profiles: [{ name: PROFILE, requestedAt: 0 }] } },
     ],
     [
       'the profile that EKS creates has another id',
       onProfile({ status: 'CREATING' }),
-      { record: { ...RECORDED_THERE, profiles: [{ name: PROFILE, id: 'other' }] } },
+      { record: { ...FULL_RECORD, profiles: [{ name: PROFILE, id: 'other' }] } },
     ],
     ['the profile belongs to another object', onProfile({ tags: FOREIGN_TAGS }), {}],
     ['the profile has lost its tags', onProfile({ tags: {} }), {}],
@@ -150,20 +150,20 @@ describe('A glance', () => {
     [
       'another role is recorded',
       awsAsWanted(),
-      { record: { ...RECORDED_THERE, roles: [...RECORDED_THERE.roles, { name: RoleName.of('other') }] } },
+      { record: { ...FULL_RECORD, roles: [...FULL_RECORD.roles, { name: RoleName.of('other') }] } },
     ],
     ['the role is gone', awsWith(aSimulatedProfile()), {}],
     ['the role was created again', onRole({ id: 'AROAOTHER' }), {}],
-    ['the role is not recorded', awsAsWanted(), { record: { ...RECORDED_THERE, roles: [] } }],
+    ['the role is not recorded', awsAsWanted(), { record: { ...FULL_RECORD, roles: [] } }],
     ['the role has another path', onRole({ path: '/x/' }), {}],
   ] satisfies readonly (readonly [string, SimulatedAws, ObjectParts])[])
     it(`does not suffice if ${situation}`, async () => {
-      const { seen } = await glanced(aws, anObject({ record: RECORDED_THERE, ...parts }));
+      const { seen } = await glanced(aws, anObject({ record: FULL_RECORD, ...parts }));
       expect(seen).to.equal(undefined);
     });
 
   it('does not suffice for the deletion of a profile', async () => {
-    expect((await glanced(awsAsWanted(), aDeletedObject({ record: RECORDED_THERE }))).seen).to.equal(undefined);
+    expect((await glanced(awsAsWanted(), aDeletedObject({ record: FULL_RECORD }))).seen).to.equal(undefined);
   });
 
   for (const operation of ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'])
@@ -171,7 +171,7 @@ describe('A glance', () => {
       const session = sessionOn(awsAsWanted());
       const failure = aFailure({ operation });
       session.onCall = (called) => (called === operation ? failure : undefined);
-      expect(await glance(session, lookingFor(anObject({ record: RECORDED_THERE })))).to.deep.equal(E.left(failure));
+      expect(await glance(session, lookingFor(anObject({ record: FULL_RECORD })))).to.deep.equal(E.left(failure));
     });
 });
 
@@ -311,11 +311,11 @@ describe('A survey', () => {
     it('reads what blocks the deletion of the role only when the role has to be deleted', async () => {
       const BLOCKERS = ['the inline policy "theirs"'];
       const elsewhere = { spec: { rolePath: '/team-a/' } };
-      const unwanted = { spec: { roleName: RoleName.of('other') }, record: RECORDED_THERE };
+      const unwanted = { spec: { roleName: RoleName.of('other') }, record: FULL_RECORD };
       expect(await blockersIn(awsWith(aSimulatedProfile(), blocked), anObject())).to.deep.equal([]);
       expect(await blockersIn(awsWith(blocked), aDeletedObject())).to.deep.equal(BLOCKERS);
       expect(await blockersIn(awsWith(blocked), anObject(elsewhere))).to.deep.equal(BLOCKERS);
-      expect(await blockersIn(awsWith(blocked), anObject({ ...elsewhere, record: RECORDED_THERE }))).to.deep.equal(
+      expect(await blockersIn(awsWith(blocked), anObject({ ...elsewhere, record: FULL_RECORD }))).to.deep.equal(
         BLOCKERS,
       );
       expect(await blockersIn(awsWith(blocked), anObject(unwanted))).to.deep.equal(BLOCKERS);
@@ -336,7 +336,7 @@ describe('A survey', () => {
 
     it('reads the policies at the same time as a role whose id is recorded', async () => {
       for (const [record, early] of [
-        [RECORDED_THERE, [LIST]],
+        [FULL_RECORD, [LIST]],
         [{ in: HERE, roles: [{ name: ROLE, requestedAt: 0 }] }, []],
       ] as const) {
         const session = sessionOn(awsAsWanted());
@@ -358,7 +358,7 @@ describe('A survey', () => {
       const session = sessionOn(awsWith(aSimulatedProfile()));
       session.onCall = (operation) =>
         operation === 'ListAttachedRolePolicies' ? aFailure({ operation, code: 'NoSuchEntity' }) : undefined;
-      const seen = await survey(session, lookingFor(anObject({ record: RECORDED_THERE })));
+      const seen = await survey(session, lookingFor(anObject({ record: FULL_RECORD })));
       expect(E.isRight(seen) && rolesOf(seen.right)).to.deep.equal([`${ROLE} absent`]);
     });
   });
@@ -369,7 +369,7 @@ describe('A survey', () => {
       const session = sessionOn(awsAsWanted());
       const failure = aFailure({ operation });
       session.onCall = (called) => (called === operation ? failure : undefined);
-      for (const record of [{}, RECORDED_THERE])
+      for (const record of [{}, FULL_RECORD])
         expect(await survey(session, lookingFor(anObject({ record })))).to.deep.equal(E.left(failure));
     });
 });

@@ -3,7 +3,7 @@ import { RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import type { ProfileRecord, RecordedRole } from '../../shared/record.ts';
 import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
-import { RECORDED_THERE, ROLE, ROLE_ARN, ROLE_CREATED_AT, aProfile, aRole, observed } from '../testing/builders.ts';
+import { FULL_RECORD, ROLE, ROLE_ARN, ROLE_CREATED_AT, aProfile, aRole, observed } from '../testing/builders.ts';
 import { type Desires, deleted, living, testPlans } from '../testing/plan-tables.ts';
 import { plan } from './plan.ts';
 
@@ -30,9 +30,9 @@ const withRole = (
   role: Partial<RecordedRole>,
   record: Partial<ProfileRecord> = {},
   spec: Partial<AWSFargateProfileSpec> = {},
-): Desires => living({ spec, record: { ...RECORDED_THERE, roles: [{ name: ROLE, ...role }], ...record } });
+): Desires => living({ spec, record: { ...FULL_RECORD, roles: [{ name: ROLE, ...role }], ...record } });
 const plain = living();
-const checked = living({ record: RECORDED_THERE });
+const checked = living({ record: FULL_RECORD });
 const created = withRole({ id: 'AROAEXAMPLE' });
 const deletedBefore = withRole({ id: 'AROAEXAMPLE', checked: true }, { entry: ROLE_ARN });
 /** The record's id is the former role's. */
@@ -128,7 +128,7 @@ describe('plan, about the access entry', () => {
       ['the EKS cluster is being deleted', leaving, alone(entry(NEW)), DELETE_ROLE],
       [
         'the EKS cluster is gone',
-        deleted({ record: RECORDED_THERE }),
+        deleted({ record: FULL_RECORD }),
         observed({ cluster: 'gone', role: aRole(), accessEntries: [entry(NEW)] }),
         DELETE_ROLE,
       ],

@@ -13,7 +13,7 @@ import {
   EKS_CLUSTER_TAG,
   HERE,
   NAMESPACE_TAG,
-  RECORDED_THERE,
+  FULL_RECORD,
   PLACE,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -65,7 +65,7 @@ const liveShared = (over: Partial<FoundRole> = {}): Observed =>
 
 const ofSpec = (spec: Partial<AWSFargateProfileSpec>): Desires => living({ spec });
 const plain = living();
-const provisioned = living({ record: RECORDED_THERE, status: PROVISIONED });
+const provisioned = living({ record: FULL_RECORD, status: PROVISIONED });
 const bounded = ofSpec({ rolePermissionsBoundary: BOUND });
 const logged = ofSpec({ roleAdditionalPolicies: [LOGS] });
 const NOT_READY = { creationBlocker: newReason('WaitingForEKSControlPlane', { detail: '' }) };
@@ -197,7 +197,7 @@ describe('plan, about the role', () => {
       ],
       [
         'has another permissions boundary, and the profile exists',
-        limited(limitedBoundary, { record: RECORDED_THERE, status: PROVISIONED }),
+        limited(limitedBoundary, { record: FULL_RECORD, status: PROVISIONED }),
         live({ permissionsBoundary: THEIRS }),
         'set boundary bound?; in order',
       ],
@@ -415,7 +415,7 @@ describe('plan, about the role', () => {
       ],
       [
         'a provisioned profile that was deleted in AWS',
-        living({ spec: elsewhere, record: RECORDED_THERE, status: PROVISIONED }),
+        living({ spec: elsewhere, record: FULL_RECORD, status: PROVISIONED }),
         { role, ...entryIn },
         'CONFIG_MAP',
         `create profile with /team-a/${ROLE}; stop: Creating`,
@@ -435,7 +435,7 @@ describe('plan, about the role', () => {
   });
 
   describe('of this controller that spec.roleARN names since', () => {
-    const deletion = (roleARN: RoleArn) => deleted({ spec: { roleARN }, record: RECORDED_THERE });
+    const deletion = (roleARN: RoleArn) => deleted({ spec: { roleARN }, record: FULL_RECORD });
     testPlans({
       'for a deletion': [
         ['before the record has the change', deletion(ROLE_ARN), alone({}), 'in order'],

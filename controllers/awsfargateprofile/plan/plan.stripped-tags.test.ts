@@ -14,7 +14,7 @@ import {
   CLUSTER_ARN,
   EKS_CLUSTER_TAG,
   NAMESPACE_TAG,
-  RECORDED_THERE,
+  FULL_RECORD,
   OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -40,14 +40,14 @@ const seen = (profileTags: object, roleTags: object = ROLE_TAGS): Observed =>
   observed({ profile: aProfile({ tags: { ...profileTags } }), role: aRole({ tags: { ...roleTags } }) });
 const onlyRole = (tags: object): Observed => observed({ role: aRole({ tags: { ...tags } }) });
 
-const recorded = living({ record: RECORDED_THERE });
-const leaving = deleted({ record: RECORDED_THERE });
+const recorded = living({ record: FULL_RECORD });
+const leaving = deleted({ record: FULL_RECORD });
 const staging = { 'kubernetes.io/cluster/staging': 'owned' };
 const withProfileId = (id: string): ObjectParts => ({
-  record: { ...RECORDED_THERE, profiles: [{ ...RECORDED_THERE.profiles[0], id }] },
+  record: { ...FULL_RECORD, profiles: [{ ...FULL_RECORD.profiles[0], id }] },
 });
 const withRole = (over: Partial<RecordedRole>): ObjectParts => ({
-  record: { ...RECORDED_THERE, roles: [{ ...RECORDED_THERE.roles[0], ...over }] },
+  record: { ...FULL_RECORD, roles: [{ ...FULL_RECORD.roles[0], ...over }] },
 });
 const web = ProfileName.of('web');
 const WITHOUT_RECORD = { metadata: { annotations: {} } };
@@ -76,8 +76,8 @@ const FORMER = aProfile({ name: ProfileName.of('former'), tags: {} });
 const replacing = living({
   spec: { updateStrategy: { type: 'Replace' } },
   record: {
-    ...RECORDED_THERE,
-    profiles: [{ name: FORMER.name, id: PROFILE_ID, served: true }, ...RECORDED_THERE.profiles],
+    ...FULL_RECORD,
+    profiles: [{ name: FORMER.name, id: PROFILE_ID, served: true }, ...FULL_RECORD.profiles],
   },
 });
 const seenBeside = (former: FargateProfile): Observed => {
@@ -108,13 +108,13 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ['nothing is recorded, as before the first reconcile', living(), seen({}), NOT_OWNED],
       [
         'adoptionPolicy is Always',
-        living({ spec: { adoptionPolicy: 'Always' }, record: RECORDED_THERE }),
+        living({ spec: { adoptionPolicy: 'Always' }, record: FULL_RECORD }),
         seen({}),
         'tag profile with prod,owner; stop: Outdated',
       ],
       [
         'the object retains it in a cluster that is being deleted',
-        deleted({ record: RECORDED_THERE }, { unwanted: 'retain' }),
+        deleted({ record: FULL_RECORD }, { unwanted: 'retain' }),
         seen({}),
         'stop: RetainBlocksClusterDeletion',
       ],
@@ -155,7 +155,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ],
       [
         'spec.roleARN names it, and the profile has its tags',
-        living({ spec: { roleARN: ROLE_ARN }, record: RECORDED_THERE }),
+        living({ spec: { roleARN: ROLE_ARN }, record: FULL_RECORD }),
         seen(PROFILE_TAGS, {}),
         'in order',
       ],
@@ -184,9 +184,9 @@ describe('plan, about a profile or role whose tags were removed', () => {
   }
 
   for (const [situation, parts, world, isDeleted] of [
-    ['both', { record: RECORDED_THERE }, seen({}, {}), false],
-    ['both in a deletion', { record: RECORDED_THERE }, seen({}, {}), true],
-    ['a role in a deletion', { record: RECORDED_THERE }, onlyRole({}), true],
+    ['both', { record: FULL_RECORD }, seen({}, {}), false],
+    ['both in a deletion', { record: FULL_RECORD }, seen({}, {}), true],
+    ['a role in a deletion', { record: FULL_RECORD }, onlyRole({}), true],
   ] as const)
     it(`is not forgotten by the next reconcile: ${situation}`, () => {
       const { status, next } = reconcileOver(parts, world, { isDeleted });
@@ -195,7 +195,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
     });
 
   it('is not forgotten by the next reconcile, when the object retains it and status has the name of another profile', () => {
-    const parts = { record: RECORDED_THERE, status: { profileName: ProfileName.of('earlier') } };
+    const parts = { record: FULL_RECORD, status: { profileName: ProfileName.of('earlier') } };
     const { status, next } = reconcileOver(parts, seen({}), { isDeleted: true, unwanted: 'retain' });
     expect(status.profileARN).to.equal(aProfile().arn);
     expect(next).to.equal('stop: RetainBlocksClusterDeletion');
@@ -203,7 +203,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
 
   describe('does not hide a profile or role that does not work', () => {
     const ready: ObjectParts = {
-      record: RECORDED_THERE,
+      record: FULL_RECORD,
       status: { ...RECORDED, ...READY, role: { name: ROLE, id: aRole().id, managed: true } },
     };
     const WORKING = 'True / Ready';

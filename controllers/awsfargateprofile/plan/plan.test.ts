@@ -11,7 +11,7 @@ import {
   CONTROL_PLANE_FACTS,
   HERE,
   NAMESPACE_TAG,
-  RECORDED_THERE,
+  FULL_RECORD,
   NOW,
   PROFILE,
   PROFILE_ID,
@@ -69,7 +69,7 @@ const WITHOUT_RECORD = { metadata: { annotations: {} } };
 /** The record contains the id of a profile that has never matched the spec. */
 const ATTEMPTED = { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } as const;
 const attempted = living({ record: ATTEMPTED });
-const provisioned = living({ record: RECORDED_THERE, status: PROVISIONED });
+const provisioned = living({ record: FULL_RECORD, status: PROVISIONED });
 const OF_STATUS = {
   ...WITHOUT_RECORD,
   status: { ...RECORDED, ...PROVISIONED, profileARN: aProfile().arn },
@@ -132,7 +132,7 @@ const deletion = deleted();
 const retaining = (parts: ObjectParts = {}, change: Partial<Desired> = {}): Desires =>
   deleted(parts, { unwanted: 'retain' }, change);
 /** The record contains a time, and EKS has a younger profile that is in no record. */
-const ELSEWHERE = { record: { ...RECORDED_THERE, last: NOW } };
+const ELSEWHERE = { record: { ...FULL_RECORD, last: NOW } };
 const withStranger = (createdAt = NOW): Observed => withFormer({ createdAt }, { createdAt: NOW });
 
 const planFor = (desires: Desires, seen: Observed): Plan => plan(desires(seen), seen);
@@ -251,10 +251,10 @@ describe('plan', () => {
       ...withPlan(
         'stop: SpecDiffers',
         ['without a record', plain, withProfile(OTHER)],
-        ['once it has served', living({ record: RECORDED_THERE }), withProfile(OTHER)],
+        ['once it has served', living({ record: FULL_RECORD }), withProfile(OTHER)],
         [
           'once it has served for long',
-          living({ record: { ...RECORDED_THERE, profiles: [{ ...RECORDED_THERE.profiles[0], activeSince: 0 }] } }),
+          living({ record: { ...FULL_RECORD, profiles: [{ ...FULL_RECORD.profiles[0], activeSince: 0 }] } }),
           withProfile(OTHER),
         ],
         ['under another id than that of the record', attempted, withProfile({ ...OTHER, arn: 'a/b/c/other' })],
@@ -370,7 +370,7 @@ describe('plan', () => {
       ],
       [
         'the profile differs from the spec, which names none',
-        living({ spec: REPLACE_TYPE, record: RECORDED_THERE }),
+        living({ spec: REPLACE_TYPE, record: FULL_RECORD }),
         withProfile(OTHER),
         'create profile 9999-team-a_web; stop: Replacing',
       ],
@@ -421,7 +421,7 @@ describe('plan', () => {
         ['neither role nor profile exist', deletion, observed()],
         ['the role is foreign', deleted({ spec: { roleName: SHARED_ROLE_NAME } }), observed({ role: SHARED_ROLE })],
         ['a foreign profile uses our role', deletion, FOREIGN],
-        ['the EKS cluster is not found in the account of the record', deleted({ record: RECORDED_THERE }), GONE],
+        ['the EKS cluster is not found in the account of the record', deleted({ record: FULL_RECORD }), GONE],
         ['the EKS cluster is not found, and nothing was created', deletion, GONE],
         ['nothing exists in an existing cluster, and there is no record', deleted(WITHOUT_RECORD), observed()],
       ),
@@ -483,7 +483,7 @@ describe('plan', () => {
     const tagged = ofSpec({ additionalTags: { team: 'web' } });
     const bounded = ofSpec({ rolePermissionsBoundary: THEIRS });
     const limited = living({}, { limits: { permissionsBoundary: 'arn:aws:iam::*:policy/bound' } });
-    const recreated = living({ record: { ...RECORDED_THERE, roles: [{ name: ROLE, id: 'AROAFORMER' }] } });
+    const recreated = living({ record: { ...FULL_RECORD, roles: [{ name: ROLE, id: 'AROAFORMER' }] } });
     const shared = ofSpec({ roleName: SHARED_ROLE_NAME });
     const rows: readonly (readonly [situation: string, desires: Desires, seen: Observed, health: string])[] = [
       ['profile and role as wanted', plain, asWanted(), 'inSync, inSync'],
@@ -509,13 +509,13 @@ describe('plan', () => {
       ['a profile that is being created', plain, withoutRoles(withStatus('CREATING')), 'broken, notRead'],
       [
         'both in the record, without tags',
-        living({ record: RECORDED_THERE }),
+        living({ record: FULL_RECORD }),
         withProfile({ tags: {} }, { tags: {} }),
         'works, works',
       ],
       [
         'the role of spec.roleARN without its tags, which does not trust Fargate',
-        living({ spec: { roleARN: ROLE_ARN }, record: RECORDED_THERE }),
+        living({ spec: { roleARN: ROLE_ARN }, record: FULL_RECORD }),
         withProfile({}, { tags: {}, trust: TRUST_POLICIES.forNodes }),
         'inSync, broken',
       ],

@@ -150,8 +150,8 @@ export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
 
 /**
  * Returns a profile that uses the role. The role stays while any profile uses it, even another owner's, because the
- * profile's pods stop working without the role. If all such profiles are being deleted, the object waits, because
- * otherwise nobody would delete the role.
+ * profile's pods stop working without the role. If EKS is deleting all such profiles, the object waits, because
+ * no other object would delete the role.
  */
 function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): FargateProfile | undefined {
   const users = profiles.filter(({ podExecutionRoleArn }) => podExecutionRoleArn === arn);

@@ -52,7 +52,7 @@ function rolePathAdvice(desired: Desired, observed: Observed): readonly Advice[]
   return reason === undefined ? [] : [{ event: reason.name, message: messageOf(reason), isInStatus: false }];
 }
 
-/** Returns the object's profiles, including one that is to be created. */
+/** Returns the object's profiles in AWS, and the profile that the plan is to create. */
 export function ownProfiles(desired: Desired, { profiles }: Observed): readonly OwnProfile[] {
   const wanted = desired.wanted?.profile.name;
   const isToBeCreated = wanted !== undefined && findProfile(profiles, wanted) === undefined;

@@ -185,8 +185,8 @@ function profileValue(reconcile: CompletedReconcile, reason: Reason | undefined)
 }
 
 /**
- * Shows whether some profile of the object is ACTIVE, even one that differs from the spec. Its tags or the record must
- * prove that it is the object's.
+ * Returns the condition `Available`. It is True if at least one profile of the object is ACTIVE, even if this profile
+ * differs from the spec. The profile's tags or the object's record must prove that the profile belongs to the object.
  */
 export function availableValue(reconcile: CompletedReconcile): ConditionContent {
   const { facts } = reconcile;

@@ -13,7 +13,7 @@ import type { Mutation, MutationOutcome, Step } from '../model/change.ts';
 import { type Reason, type ReportedIssue, messageOf, newReason } from '../reasons/reasons.ts';
 import {
   HERE,
-  RECORDED_THERE,
+  FULL_RECORD,
   NOW,
   PROFILE,
   PROFILE_ID,
@@ -165,7 +165,7 @@ describe('the events of a failed mutation', () => {
 describe('the events of a creation or deletion that EKS has completed', () => {
   const noting = (...profiles: readonly RecordedProfile[]) => anObject({ record: { in: HERE, profiles } });
   const leaving = (status: AWSFargateProfileStatus) =>
-    aDeletedObject({ record: RECORDED_THERE, status: { profileName: PROFILE, ...status } });
+    aDeletedObject({ record: FULL_RECORD, status: { profileName: PROFILE, ...status } });
   const CREATED = `Normal SuccessfulCreateEKSFargateProfile: Created new EKS fargate profile ${PROFILE}`;
   const DELETED = `Normal SuccessfulDeleteEKSFargateProfile: Deleted EKS fargate profile ${PROFILE}`;
 
@@ -316,7 +316,7 @@ describe('the event of an object that is deleted with its profile and role kept'
     );
 
   it('names each profile of the record, because a replacement may leave two', () => {
-    const record = { in: HERE, profiles: [...RECORDED_THERE.profiles, { name: ProfileName.of('9999-team-a_web') }] };
+    const record = { in: HERE, profiles: [...FULL_RECORD.profiles, { name: ProfileName.of('9999-team-a_web') }] };
     const object = aDeletedObject({ record, status: { profileName: PROFILE, profileStatus: 'ACTIVE' } });
     expect(retainedEvent(object).message).to.contain(`EKS fargate profile ${PROFILE} and 9999-${PROFILE} and its`);
   });
@@ -325,7 +325,7 @@ describe('the event of an object that is deleted with its profile and role kept'
 describe('the event of an object that is deleted without the finalizer of this controller', () => {
   const without = (
     annotations: readonly string[] = [],
-    record: Partial<ProfileRecord> = RECORDED_THERE,
+    record: Partial<ProfileRecord> = FULL_RECORD,
   ): AWSFargateProfile =>
     aDeletedObject({
       metadata: { finalizers: ['other'], annotations: Object.fromEntries(annotations.map((key) => [key, 'true'])) },

@@ -5,7 +5,7 @@ import type { Desired } from '../model/desired-state.ts';
 import type { Mutation } from '../model/change.ts';
 import type { Observed } from '../model/observed-state.ts';
 import {
-  RECORDED_THERE,
+  FULL_RECORD,
   NOW,
   aDeletedObject,
   aRole,
@@ -67,14 +67,14 @@ describe('statusBefore', () => {
     ['the entry of a live profile is created', CREATE_ACCESS_ENTRY, asWanted(), 'RestoringRole'],
   ] as const)
     it(`sets Ready to False before ${situation}`, () => {
-      const object = anObject({ metadata: { generation: 3 }, record: RECORDED_THERE, status: ready });
+      const object = anObject({ metadata: { generation: 3 }, record: FULL_RECORD, status: ready });
       const conditions = conditionsBefore(object, desiredOf(object, {}, seen), seen, mutation);
       expect(conditions).to.include(`Ready False ${reason} 2026-11-21T03:25:00Z`);
       if (reason === 'RestoringRole') expect(conditions).to.include('IAMFargateRolesReady False RestoringRole');
     });
 
   it('sets Ready to False before the profile is deleted', () => {
-    const object = aDeletedObject({ metadata: { generation: 4 }, record: RECORDED_THERE, status: ready });
+    const object = aDeletedObject({ metadata: { generation: 4 }, record: FULL_RECORD, status: ready });
     const desired = desiredOfDeletion(object, {}, asWanted());
     expect(conditionsBefore(object, desired, asWanted(), DELETE_PROFILE)).to.include.members([
       'Ready False Deleting 2026-11-21T03:25:00Z',
@@ -85,7 +85,7 @@ describe('statusBefore', () => {
 
   it('keeps what the status says of AWS, because this reconcile has changed nothing yet', () => {
     const object = anObject({
-      record: RECORDED_THERE,
+      record: FULL_RECORD,
       status: { ...ready, profileStatus: 'ACTIVE', subnets: ['subnet-0a'] },
     });
     const change = { desired: desiredOf(object, {}, vanished), observed: vanished, mutation: CREATE_PROFILE };
@@ -102,13 +102,13 @@ describe('statusBefore', () => {
   ];
   for (const [situation, status, seen, mutation = SET_TRUST] of unchanged)
     it(`changes nothing for an object that ${situation}`, () => {
-      const object = anObject({ record: RECORDED_THERE, status });
+      const object = anObject({ record: FULL_RECORD, status });
       const change = { desired: desiredOf(object, {}, seen), observed: seen, mutation };
       expect(statusBefore(object, change, NOW)).to.equal(undefined);
     });
 
   it('changes nothing when only the role of a deleted object is left', () => {
-    const object = aDeletedObject({ record: RECORDED_THERE, status: ready });
+    const object = aDeletedObject({ record: FULL_RECORD, status: ready });
     const change = { desired: desiredOfDeletion(object, {}, vanished), observed: vanished, mutation: DELETE_ROLE };
     expect(statusBefore(object, change, NOW)).to.equal(undefined);
   });

@@ -10,7 +10,7 @@ import {
   ACCOUNT,
   EKS_CLUSTER,
   HERE,
-  RECORDED_THERE,
+  FULL_RECORD,
   NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
@@ -73,7 +73,7 @@ describe('statusAfter', () => {
     podExecutionRoleARN: ROLE_ARN,
     health: { issues: [{ code: 'AccessDenied' }] },
   };
-  const once = anObject({ record: RECORDED_THERE, status: before });
+  const once = anObject({ record: FULL_RECORD, status: before });
   const requested = anObject({
     record: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] },
     status: { profileName: PROFILE, createRequestedAt: CREATED_AT },
@@ -136,12 +136,12 @@ describe('statusAfter', () => {
     ],
     [
       'shows the identity with which the profile was created',
-      observedReconcile({ object: anObject({ record: { ...RECORDED_THERE, identity: IDENTITY } }) }),
+      observedReconcile({ object: anObject({ record: { ...FULL_RECORD, identity: IDENTITY } }) }),
       { identityRef: IDENTITY },
     ],
     [
       'drops a former identity',
-      observedReconcile({ object: anObject({ record: RECORDED_THERE, status: { identityRef: IDENTITY } }) }),
+      observedReconcile({ object: anObject({ record: FULL_RECORD, status: { identityRef: IDENTITY } }) }),
       {},
       'identityRef',
     ],

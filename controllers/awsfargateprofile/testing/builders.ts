@@ -155,13 +155,13 @@ export const HERE = { kind: 'known', account: ACCOUNT, region: 'eu-west-1', eksC
 /** The id of the profile that {@link aProfile} returns. */
 export const PROFILE_ID = '0ec0ffee';
 /** The record of an object that has the profile of {@link aProfile} and the role of {@link aRole}. */
-export const RECORDED_THERE = {
+export const FULL_RECORD = {
   in: HERE,
   profiles: [{ name: PROFILE, id: PROFILE_ID, served: true }],
   roles: [{ name: ROLE, id: 'AROAEXAMPLE', checked: true }],
 } as const satisfies Partial<ProfileRecord>;
 /** The AWSFargateProfile `team-a/web` after `clusterctl move`, which keeps annotations and drops status. */
-export const MOVED = { record: RECORDED_THERE } as const satisfies ObjectParts;
+export const MOVED = { record: FULL_RECORD } as const satisfies ObjectParts;
 
 /** Returns the Kubernetes objects that a reconcile reads, with a ready Cluster and a ready control plane. */
 export function inputs(over: Partial<ReconcileInputs> = {}): ReconcileInputs {

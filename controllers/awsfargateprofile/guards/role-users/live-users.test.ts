@@ -9,7 +9,7 @@ import {
   EKS_CLUSTER,
   HERE,
   MOVED,
-  RECORDED_THERE,
+  FULL_RECORD,
   NOW,
   PROFILE,
   RECORDED,
@@ -95,7 +95,7 @@ const rows: readonly Row[] = [
 
   ['is deleted, and has no record', {}, { keeps: 'yes', shares: 'deletes' }, deleted],
   ['is deleted, and has never begun', { record: {} }, { shares: 'deletes' }, deleted],
-  ['is deleted', { record: RECORDED_THERE }, { keeps: 'profile', shares: 'deletes' }, deleted],
+  ['is deleted', { record: FULL_RECORD }, { keeps: 'profile', shares: 'deletes' }, deleted],
   ['is deleted, and has lost its record', withStatus({}), { keeps: 'profile', shares: 'deletes' }, deleted],
   ['is deleted, and was moved', { spec: ofTest, ...MOVED }, { keeps: 'profile', shares: 'deletes' }, deleted],
   [

@@ -89,7 +89,10 @@ function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
   return createdA === createdB ? a.metadata.name < b.metadata.name : createdA < createdB;
 }
 
-/** Returns the settings that differ. `boundary` is the one that the operator's limits require for all roles. */
+/**
+ * Returns the settings of the role that differ between two objects. `boundary` is the permissions boundary that the
+ * operator's limits require for every role.
+ */
 function differingSettings(
   { spec: a }: AWSFargateProfile,
   { spec: b }: AWSFargateProfile,
