@@ -9,8 +9,8 @@ import { credentialsName, type Sessions } from '../../../pkg/cloud/index.ts';
 const MAX_KNOWN = 1_000;
 
 /**
- * Finds the AWS accounts of control planes. The object does not contain the account, so AWS STS is called with the
- * credentials of its identity.
+ * An AWSManagedControlPlane does not contain its AWS account, so AWS STS is called with the credentials of its
+ * identity.
  */
 export class ControlPlaneAccounts {
   private readonly sessions: Sessions;
@@ -24,10 +24,7 @@ export class ControlPlaneAccounts {
     return this.known.get(keyOfIdentity(controlPlane));
   }
 
-  /**
-   * Looks up the account of a control plane. Calls AWS only for new credentials. Without credentials, the cached
-   * account stays.
-   */
+  /** Calls AWS only for new credentials. If no credentials are available, the cached account stays. */
   async learn(controlPlane: AWSManagedControlPlane, { signal, logger }: ReconcileContext): Promise<void> {
     const { region, identityRef: identity, metadata } = controlPlane;
     if (region === undefined) return;

@@ -5,8 +5,8 @@ import { crd as ourCrd, unservedVersion } from '../../../api/v1beta2/crd.ts';
 const OUR_VERSIONS: readonly string[] = ourCrd.spec.versions.map(({ name }) => name);
 
 /**
- * Returns the versions in which etcd may contain AWSFargateProfiles and which the CRD of this release lacks. The API
- * server refuses a CRD that lacks one of them.
+ * Returns the versions that this release's CRD lacks and in which etcd may contain AWSFargateProfiles. The API server
+ * refuses a CRD that lacks one of them.
  */
 export function missingStoredVersions(installed: KubeObject | undefined): readonly string[] {
   const stored = fieldAt(installed?.['status'], 'storedVersions');
@@ -15,8 +15,7 @@ export function missingStoredVersions(installed: KubeObject | undefined): readon
 }
 
 /**
- * Returns the CRD of this release with these versions added, so that the API server accepts it in place of the
- * installed CRD.
+ * Adds the missing stored versions, so that the API server accepts this release's CRD in place of the installed one.
  */
 export function crdOver(installed: KubeObject | undefined) {
   const added = missingStoredVersions(installed).map(unservedVersion);
