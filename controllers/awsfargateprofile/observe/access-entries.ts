@@ -26,8 +26,8 @@ import { ACTIVE } from '../model/profile-status.ts';
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
 
 /**
- * How long a mode is cached. It changes at most twice in a cluster's life, because EKS does not accept a change back to
- * an earlier mode.
+ * The authentication mode changes at most twice in a cluster's life, because EKS refuses a change back to an earlier
+ * mode.
  */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
 const MOST_MODES = 1_000;
@@ -50,8 +50,7 @@ export class AccessEntryReader {
   }
 
   /**
-   * Adds the access entries and the authentication mode that matter to what was read so far. Left: why the reconcile
-   * ends.
+   * Adds the access entries and the authentication mode that matter to what was read so far. A Left ends the reconcile.
    */
   async complete(
     session: Session,
@@ -84,8 +83,8 @@ export class AccessEntryReader {
   }
 
   /**
-   * Reads an access entry. A refusal by AWS is a Right, because the permission for access entries is optional. With
-   * `asksModeAgain`, the cached authentication mode is not used.
+   * A refusal by AWS is a Right, because the permission for access entries is optional. With `asksModeAgain`, the
+   * cached authentication mode is not used.
    */
   async read(
     session: Reader,
@@ -104,8 +103,8 @@ export class AccessEntryReader {
   }
 
   /**
-   * Reads the authentication mode. Before a creation, a cached mode CONFIG_MAP is not trusted, because a user may have
-   * changed it so that the creation can continue.
+   * Before a creation, a cached mode CONFIG_MAP is not trusted, because a user may have changed it so that the creation
+   * can continue.
    */
   async readMode(
     session: Reader,
@@ -118,7 +117,7 @@ export class AccessEntryReader {
     return E.isLeft(mode) && isRefused(mode.left) ? E.right('unreadable') : mode;
   }
 
-  /** Returns the cached mode, or asks EKS for it. Concurrent reads share one call to EKS. */
+  /** Concurrent reads share one call to EKS. */
   private async cachedMode(
     session: Reader,
     cluster: AskedCluster,
@@ -134,7 +133,7 @@ export class AccessEntryReader {
       call.isOwn = true;
       const response = await session.clusters.describe(cluster.eksCluster);
       if (E.isLeft(response)) return response;
-      // Clusters that are older than access entries have no mode, and deleted clusters have no entries.
+      // EKS clusters from before access entries have no mode, and deleted clusters have no entries.
       const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
       this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
       return E.right(mode);
@@ -145,7 +144,6 @@ export class AccessEntryReader {
   }
 }
 
-/** Returns the principals whose access entry matters. */
 export function entriesToRead(
   looking: Looking,
   seen: ProfilesAndRoles,
@@ -177,15 +175,14 @@ const hasServing = (looking: Looking, { profiles }: ProfilesAndRoles): boolean =
     (profile) => profile.status === ACTIVE && fitsSpec(looking.object, looking.identity, profile, () => true),
   );
 
-/** Reports whether IAM has a different role under the recorded name. */
 function isRecreated({ record }: Looking, { name, id }: FoundRole): boolean {
   const known = roleEntryOf(record, name)?.id;
   return known !== undefined && known !== id;
 }
 
 /**
- * Returns the next step that needs the mode. In an EKS cluster that admits pods through the ConfigMap aws-auth, a role
- * with a path does not work.
+ * The next step that needs the mode. In an EKS cluster that admits pods through the ConfigMap aws-auth, a role with a
+ * path does not work.
  */
 function modeNeededBefore(looking: Looking, seen: ProfilesAndRoles): 'creation' | 'readiness' | undefined {
   if (looking.isLeaving || seen.cluster === 'gone' || seen.roles.some(({ found }) => found === 'unread'))
