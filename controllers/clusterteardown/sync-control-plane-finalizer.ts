@@ -21,7 +21,7 @@ export interface FinalizerSyncOptions extends JoinFacts, Pick<ControllerOptions,
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
 }
 
-/** How long a control plane has kept its finalizer because of one AWSFargateProfile. The times are monotonic. */
+/** How long a control plane has kept its finalizer because of one AWSFargateProfile, on the monotonic clock. */
 interface Wait {
   readonly uid: string;
   readonly since: Ms;
@@ -29,24 +29,24 @@ interface Wait {
 }
 
 /**
- * How long another manager may take to delete the AWSFargateProfile: EKS deletes a cluster's profiles one by one, each
+ * How long another manager may take to delete the AWSFargateProfile. EKS deletes a cluster's profiles one by one, each
  * in about two minutes.
  */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
 /**
- * The same for a control plane that is not being deleted: this manager's cache may be behind, or another manager may
- * begin the deletion.
+ * For a control plane that is not being deleted. This manager's cache may be behind, or another manager may begin the
+ * deletion.
  */
 const PATIENCE: Ms = 25_000;
 /**
- * The least time between two events about the same AWSFargateProfile, because reconciles are frequent, and Warning
- * events are limited.
+ * The least time between two events about one AWSFargateProfile, because reconciles are frequent and events are
+ * limited.
  */
 const EVENT_INTERVAL: Ms = 30_000;
 
 export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
-  /** For each control plane, the time since which all attempts to remove the finalizer have failed. */
+  /** For each control plane, since when all attempts to remove the finalizer have failed. */
   private readonly persistentErrors: PersistentErrors;
   /** For each control plane that is being deleted, the wait from its last reconcile. */
   private readonly waits = new Map<string, Wait>();
@@ -56,10 +56,7 @@ export class FinalizerSync {
     this.persistentErrors = new PersistentErrors(options.clock);
   }
 
-  /**
-   * Adds or removes the finalizer. `undecodable` is an AWSFargateProfile with a finalizer that this manager cannot
-   * delete.
-   */
+  /** `undecodable` is an AWSFargateProfile with a finalizer that this manager cannot delete. */
   async syncFinalizer(
     cluster: ObjectKey,
     { controlPlane, action }: FinalizerTask,
@@ -87,8 +84,7 @@ export class FinalizerSync {
   }
 
   /**
-   * Removes the finalizer if the API server shows no AWSFargateProfile that needs it. A cache may be outdated, and with
-   * a watch filter contains only some of the objects.
+   * Asks the API server, because a cache may be outdated, and with a watch filter contains only some of the objects.
    */
   private async removeFinalizer(
     cluster: ObjectKey,
@@ -117,8 +113,8 @@ export class FinalizerSync {
   /**
    * Waits for `user`, an AWSFargateProfile that this manager does not delete, because it cannot decode it, or because a
    * manager with a different watch filter reconciles it. While the control plane is not being deleted, its finalizer
-   * does not block anything; its deletion triggers another reconcile. After an unusually long wait, records an event
-   * about `user` on the control plane.
+   * does not block anything, and its deletion triggers another reconcile. After an unusually long wait, records an
+   * event about `user` on the control plane.
    */
   private awaitUser(controlPlane: KubeObject, user: KubeObject | undefined, { logger }: ReconcileContext): Requeue {
     const key = keyText(keyOf(controlPlane));
@@ -170,8 +166,8 @@ export class FinalizerSync {
 }
 
 /**
- * Reports whether an AWSFargateProfile may belong to the cluster. If it cannot be decoded and its spec.clusterName is
- * not a string, it may belong to any cluster in its namespace.
+ * If an AWSFargateProfile cannot be decoded and its spec.clusterName is not a string, it may belong to any cluster in
+ * its namespace.
  */
 function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
   const named = fieldAt(item.spec, 'clusterName');
