@@ -5,14 +5,13 @@ import type { ObjectMeta } from 'controller-runtime/schema';
 export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 
 /**
- * Reports whether the profile's name is a valid label value. If it is not, for example because it has 64 characters,
- * EKS cannot label the profile's pods.
+ * If a profile's name is no valid label value, for example because it has 64 characters, EKS cannot label the profile's
+ * pods.
  */
 export const isLabelValue = (profile: string): boolean => /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(profile);
 
 /**
- * Returns the controller that recreates the pod: a ReplicaSet whose name contains a Deployment's hash belongs to that
- * Deployment.
+ * This controller recreates the pod. A ReplicaSet whose name contains a Deployment's hash belongs to that Deployment.
  */
 export function ownerOf({ metadata: { labels = {}, ownerReferences = [] } }: { readonly metadata: ObjectMeta }) {
   const reference = ownerReferences.find(({ controller }) => controller === true);
@@ -24,8 +23,8 @@ export function ownerOf({ metadata: { labels = {}, ownerReferences = [] } }: { r
 }
 
 /**
- * Returns Fargate's message about a pod that it has not scheduled; `undefined` if it has scheduled the pod, or has not
- * tried yet.
+ * Fargate's message about a pod that it has not scheduled. `undefined` if it has scheduled the pod, or has not tried
+ * yet.
  */
 export function refusalOf(status: unknown): string | undefined {
   const conditions = fieldAt(status, 'conditions');

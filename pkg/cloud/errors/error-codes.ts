@@ -210,10 +210,7 @@ export const isInvalidRequest: FailurePredicate = (failure) =>
     'UnmodifiableEntity',
   )(failure) && !anyOf(isRoleRejected, isClusterNotActive, isClusterUpdating, isAccessDenied)(failure);
 
-/**
- * Describes a failure without values such as request IDs and times, so that a condition does not change while the
- * failure stays the same.
- */
+/** Omits values such as request IDs and times, so that a condition does not change while the failure stays the same. */
 export function describeFailure(failure: AwsFailure): string {
   const words = failure.message
     .replace(/\s+/g, ' ')
@@ -229,7 +226,7 @@ export function describeFailure(failure: AwsFailure): string {
   return `${words === '' ? 'no reason given' : words} (${call})`;
 }
 
-/** Shortens "Signature expired: … is now earlier than … (… - 5 min.)", in which the times change with each request. */
+/** The times in "Signature expired: … is now earlier than … (… - 5 min.)" change with each request. */
 function withoutTimes(words: string, what: string): string {
   const minutes = /\b\d{1,4} min\b/.exec(words)?.[0];
   return minutes === undefined ? what : `${what} (${minutes}.)`;

@@ -40,14 +40,13 @@ export function ownerTagValue(object: { readonly namespace: string; readonly nam
   return `${object.namespace}/sha256-${digest}`;
 }
 
-/** The tags of an AWS resource: values by key. */
 export type Tags = Readonly<Record<string, string>>;
 
-/** Normalizes a tag key, so that keys can be compared as EKS or IAM compares them. */
+/** Normalizes a tag key, because EKS and IAM compare keys differently. */
 export type KeyFold = (key: string) => string;
-/** Normalizes tag keys for EKS, whose tag keys are case-sensitive. */
+/** EKS's tag keys are case-sensitive. */
 export const keepCase: KeyFold = (key) => key;
-/** Normalizes tag keys for IAM, whose tag keys are case-insensitive. */
+/** IAM's tag keys are case-insensitive. */
 export const foldCase: KeyFold = (key) => key.toLowerCase();
 
 export function tagValue(tags: Tags, key: string, fold: KeyFold): string | undefined {
