@@ -24,7 +24,7 @@ export const CONTROLLER_IDENTITY_KIND = 'AWSClusterControllerIdentity' as const;
 export const STATIC_IDENTITY_KIND = 'AWSClusterStaticIdentity' as const;
 export const ROLE_IDENTITY_KIND = 'AWSClusterRoleIdentity' as const;
 
-/** The plural name of each identity kind in the API server's URL paths. */
+/** For the API server's URL paths. */
 export const IDENTITY_PLURALS = {
   [CONTROLLER_IDENTITY_KIND]: 'awsclustercontrolleridentities',
   [STATIC_IDENTITY_KIND]: 'awsclusterstaticidentities',
@@ -56,7 +56,7 @@ export const LabelSelector = object({
 export interface LabelSelector extends TypeOf<typeof LabelSelector> {}
 
 /**
- * The namespaces that may use an identity: none if `allowedNamespaces` is absent or `null`, all if it is an empty
+ * No namespace may use the identity if `allowedNamespaces` is absent or `null`. All may use it if the field is an empty
  * object. An object with an empty `list` is not an empty object: such a list does not allow any namespace.
  */
 export const AllowedNamespaces = object({
@@ -93,7 +93,7 @@ export const AWSClusterRoleIdentity = object({
     ...allowedNamespacesField,
     roleARN: text(RoleArn, { wanted: 'the ARN of an IAM role' }),
     sessionName: optionalText(string()),
-    /** The duration of the assumed role's session in seconds, 900 to 43200. */
+    /** 900 to 43200. */
     durationSeconds: optional(integer({ format: 'int32' })),
     inlinePolicy: optionalText(string()),
     policyARNs: optional(list(string())),

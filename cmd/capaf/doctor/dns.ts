@@ -38,10 +38,7 @@ export async function readDns({ cluster: name, workloadKubeconfig }: ClusterOpti
   return { cluster: name, eksCluster, answer };
 }
 
-/**
- * Checks CoreDNS, without which pods cannot resolve names. A new cluster without nodes has CoreDNS, but its pods cannot
- * run.
- */
+/** Without CoreDNS, pods cannot resolve names. A new cluster without nodes has CoreDNS, but its pods cannot run. */
 export function checkDns(
   dns: DnsFacts | undefined,
   { clusters }: Pick<AwsFacts, 'clusters'>,

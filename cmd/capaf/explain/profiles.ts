@@ -12,7 +12,7 @@ import type { Profile } from './decide.ts';
 
 type Objects = readonly AWSFargateProfile[];
 
-/** Reads the cluster and its profiles from the management cluster. @throws Failure; KubeError */
+/** Reads the management cluster. @throws Failure; KubeError */
 export async function readManaged({ client, namespace }: KubeAccess, cluster: string, { signal }: Io) {
   const { name, region, controlPlane } = await findEksCluster(client, { namespace, name: cluster }, signal);
   if (region === undefined) throw new Failure(`${controlPlane} has no spec.region; set it`);
@@ -25,8 +25,8 @@ export async function readManaged({ client, namespace }: KubeAccess, cluster: st
 }
 
 /**
- * Returns the profiles of the EKS cluster: those in EKS, with facts from the objects, and those that exist only in
- * objects. If EKS does not answer, uses only the objects.
+ * Returns the profiles in EKS, with facts from the objects, and those that exist only in objects. If EKS does not
+ * answer, uses only the objects.
  */
 export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[] | undefined): readonly Profile[] {
   if (inEks === undefined) return objects.flatMap((object) => [toProfile(object, undefined), ...inReplacement(object)]);
@@ -59,7 +59,7 @@ function toProfile(object: AWSFargateProfile, inEks: readonly FargateProfile[] |
   };
 }
 
-/** Reports whether the profile in status has the spec's selectors, as far as the controller has seen. */
+/** True if the profile in status has the spec's selectors, as far as the controller has seen. */
 function isSpecOfProfile(object: AWSFargateProfile): boolean {
   const { metadata, status = {} } = object;
   if (status.profileARN === undefined) return true;
@@ -68,15 +68,15 @@ function isSpecOfProfile(object: AWSFargateProfile): boolean {
 }
 
 /**
- * Returns the replacement profiles that the controller has requested from EKS, but that have not yet taken over from
- * the profile in status.
+ * The controller has requested these replacement profiles from EKS, but they have not yet taken over from the profile
+ * in status.
  */
 const successorsOf = (object: AWSFargateProfile): readonly string[] =>
   recordOf(object).profiles.flatMap(({ name, served }) =>
     served === true || name === object.status?.profileName ? [] : [name],
   );
 
-/** Returns the object's other profiles during a replacement. The spec then describes the new profile. */
+/** During a replacement, the spec describes the new profile. */
 function inReplacement(object: AWSFargateProfile): readonly Profile[] {
   const { metadata, spec, status = {} } = object;
   const key = keyText(keyOf({ metadata }));

@@ -49,12 +49,12 @@ type DiagnosticsFlag = (typeof DIAGNOSTICS_FLAGS)[number]['name'];
 
 export interface Diagnostics {
   readonly address: ListenAddress;
-  /** The TLS settings of the server; undefined: plain HTTP without authentication. */
+  /** If undefined, the server uses plain HTTP without authentication. */
   readonly tls?: DiagnosticsTls;
 }
 
 export interface DiagnosticsTls {
-  /** undefined: the server creates a self-signed certificate. */
+  /** If undefined, the server creates a self-signed certificate. */
   readonly files?: CertificateFiles;
   readonly settings: SecureContextOptions;
 }
