@@ -19,7 +19,7 @@ export interface ObjectReference {
   readonly namespace: string;
 }
 
-/** As Cluster API stores a reference: `apiVersion` and `namespace` in v1beta1, `apiGroup` alone in v1beta2. */
+/** Cluster API stores `apiVersion` and `namespace` in v1beta1, and `apiGroup` alone in v1beta2. */
 const RawReference = object({
   apiVersion: optional(string()),
   apiGroup: optional(string()),

@@ -34,7 +34,7 @@ export interface FargateGroup {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** Ignores case, as keiko does. */
+/** The comparison ignores case, as keiko's does. */
 export const isFargateGroup = (group: UnknownRecord): boolean =>
   textAt(group['spec'], 'provisioner')?.toLowerCase() === FARGATE_PROVISIONER;
 

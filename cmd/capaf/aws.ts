@@ -117,7 +117,7 @@ interface AccessOptions extends Pick<cloud.AwsConfig, 'clock' | 'transport' | 'e
   readonly signal: AbortSignal;
 }
 
-/** Like the manager's access, but with the caller's credentials for every identity. */
+/** Returns access like the manager's, but with the caller's credentials for every identity. */
 export function newAwsAccess({ credentials, region, roleArn, signal, ...options }: AccessOptions) {
   const config = {
     ...options,
@@ -146,7 +146,7 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
     if (E.isRight(session)) return session.right;
     throw session.left.failure ? unseen(session.left.failure) : new Unseen(session.left.message);
   }
-  /** For calls that sessions do not provide. @throws Unseen */
+  /** Sends calls that sessions do not provide. @throws Unseen */
   async function ask<A>(
     service: cloud.AwsService,
     operation: string,
@@ -161,7 +161,7 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
       throw unseen(cloud.toAwsFailure({ service, operation, progress: 'sent' }, error));
     });
   }
-  /** For services that have no client here. @throws Unseen */
+  /** Sends calls to services that have no client here. @throws Unseen */
   const askSigned = <A>(
     service: cloud.AwsService,
     operation: string,
@@ -212,7 +212,7 @@ export async function readEks(
   );
 }
 
-/** Omits subnets that do not exist. @throws Unseen */
+/** The result omits subnets that do not exist. @throws Unseen */
 export const readFreeAddresses = (aws: AwsAccess, region: string, subnets: readonly string[]) =>
   aws.askSigned('ec2', 'DescribeSubnets', region, (sender) => cloud.readFreeAddresses(sender, subnets));
 

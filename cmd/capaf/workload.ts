@@ -42,7 +42,7 @@ export function requireWorkloadKubeconfig({ workloadKubeconfig: path }: ClusterO
   if (path !== undefined) loadKubeconfig({ path, env, home: homedir() });
 }
 
-/** For --cluster. Returns `undefined` with --eks-cluster. */
+/** Opens the management cluster for --cluster. Returns `undefined` with --eks-cluster. */
 export const openManagement = (options: ClusterOptions & KubeOptions, io: Io): KubeAccess | undefined =>
   options.cluster === undefined ? undefined : openKube({ ...options, namespace: options.clusterNamespace }, io);
 

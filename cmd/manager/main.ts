@@ -117,7 +117,7 @@ async function connectAndRun(
   }
 }
 
-/** As a panic does in Go. */
+/** An uncaught error terminates the process, as a panic does in Go. */
 function exitOnUncaughtError(logger: ClosableLogger): void {
   const die = (thrown: unknown): void => {
     logger.error('Unhandled error', thrown);

@@ -30,7 +30,7 @@ export function newManagerMetrics(registry: Registry) {
     lane: laneMetrics(registry),
     caches: cacheMetrics(registry, 'capaf_cache_age_seconds'),
     unreadableObjects: unreadableObjectMetrics(registry),
-    /** In ms since 1970. */
+    /** `at` is in ms since 1970. */
     recordCertificateExpiry: (at: Ms): void => certificate.set(at / 1_000),
   };
 }

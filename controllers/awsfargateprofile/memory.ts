@@ -28,8 +28,8 @@ export interface RetryState {
   readonly recorded?: ProfileRecord;
   readonly unanswered?: Unanswered;
   /**
-   * Until then, a steady object needs only a glance (see {@link Observed.depth}). `undefined` if this process has not
-   * yet read all profiles of the EKS cluster for it.
+   * Until then, an object with nothing to do needs only a glance (see {@link Observed.depth}). `undefined` if this
+   * process has not yet read all profiles of the EKS cluster for it.
    */
   readonly surveyed?: { readonly until: Ms };
   /** What the last report announced in events. `undefined` until this process first reports the object. */

@@ -214,7 +214,7 @@ function settleRoles(
   const kept = entries.flatMap((entry) => {
     const read = seen.roles.find(({ name }) => isSameRoleName(name, entry.name));
     if (read === undefined || read.found === 'unread') return [entry];
-    // A missing role is created again if a live profile uses it, and its access entry then contains the former ID.
+    // A missing role is created again if a live profile uses it. Its access entry then still belongs to the former ID.
     const isInUse = seen.ours.some((profile) => isSameRoleName(roleNameIn(profile), entry.name));
     if (read.found === undefined) return isOpen(entry) || isInUse || entry.managed === false ? [entry] : [];
     if ((read.isUserProvided || read.isTheirs) && entry.managed !== false) return [];

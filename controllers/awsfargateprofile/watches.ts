@@ -108,8 +108,8 @@ function isAffected(
 }
 
 /**
- * Enqueues the unfinished objects after a list, because they may have waited for it. Before the AWSFargateProfiles are
- * listed, their groups in the workqueue are unknown.
+ * After a list, enqueues the objects that are not steady, because they may have waited for it. Before the
+ * AWSFargateProfiles are listed, their groups in the workqueue are unknown.
  */
 function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
   inTurns(clock, listed(caches.profiles.list()), (object) => {

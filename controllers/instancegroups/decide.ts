@@ -174,7 +174,7 @@ const removeFinalizers = (finalizers: readonly string[]): Decision => ({
   state: DELETING,
 });
 
-/** True if a create request may have been sent. */
+/** Reports whether a create request may have been sent. */
 const isInAws = ({ status = {} }: AWSFargateProfile): boolean =>
   status.initialization?.provisioned === true ||
   status.profileARN !== undefined ||

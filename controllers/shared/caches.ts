@@ -293,7 +293,7 @@ export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   return [...new Set([...owners, ...(label === undefined ? [] : [label])])].map((name) => keyText({ namespace, name }));
 };
 
-/** Ignores a reference to another namespace. */
+/** Returns nothing for a reference to another namespace. */
 export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
   const reference = fieldAt(spec, 'controlPlaneRef');
   const name = fieldAt(reference, 'name');

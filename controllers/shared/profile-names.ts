@@ -19,7 +19,7 @@ export function baseNameOf(object: AWSFargateProfile, record: ProfileRecord = re
   return recorded === undefined || isNamedAfter(recorded, computed) ? computed : recorded;
 }
 
-/** By the record, this is the base name or a replacement's name. */
+/** Returns the base name or a replacement's name, whichever the record shows as current. */
 export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
   const record = recordOf(object);
   const base = baseNameOf(object, record);

@@ -164,7 +164,7 @@ export const profileIdOf = (arn: string): string | undefined => arn.split('/').a
 export const currentEntry = (entries: readonly RecordedProfile[]): RecordedProfile | undefined =>
   entries.findLast(({ served }) => served === true) ?? entries.at(-1);
 
-/** Returns the profile whose entry is the last in the record that `served`. */
+/** Returns the profile of the record's newest entry that `served`. */
 export const servedIn = <A extends { readonly arn: string }>(
   { profiles }: ProfileRecord,
   among: readonly A[],

@@ -120,7 +120,7 @@ const tagsOfRole = ({ eksClusterArn, namespace }: RoleOwner): readonly Ownership
 export const isTaggedByOthers = (tags: Tags, object: { readonly namespace: string; readonly name: string }): boolean =>
   namesAnother(tags, tagsOfProfile(object), keepCase);
 
-/** Like {@link isTaggedByOthers}, for a role. */
+/** Does the same as {@link isTaggedByOthers} for a role. */
 export const isRoleTaggedByOthers = (tags: Tags, owner: RoleOwner): boolean =>
   namesAnother(tags, tagsOfRole(owner), foldCase);
 

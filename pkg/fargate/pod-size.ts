@@ -48,12 +48,12 @@ export function sizeOfSpec(spec: unknown): Size | undefined {
   return undefined;
 }
 
-/** Omits the memory that Fargate adds. */
+/** The result omits the memory that Fargate adds. */
 export const requestedSize = (spec: unknown): Size => {
   return { vCPU: requestOf(spec, 'cpu') / 1000, memoryGB: requestOf(spec, 'memory') / GB };
 };
 
-/** In thousandths. */
+/** Returns thousandths. */
 function requestOf(spec: unknown, resource: string): number {
   const ofPod = fieldAt(spec, 'resources');
   const own = fieldAt(fieldAt(ofPod, 'requests'), resource);
@@ -79,7 +79,7 @@ export function provisionedSize(annotation: string | undefined): Size | undefine
   return vCPU === undefined ? undefined : { vCPU: Number(vCPU), memoryGB: Number(memoryGB) };
 }
 
-/** In thousandths. The limit replaces an absent request, as in the API server. */
+/** Returns thousandths. The limit replaces an absent request, as in the API server. */
 export const totalRequest = (containers: readonly unknown[], resource: string): number =>
   containers.reduce<number>((sum, container) => {
     const resources = fieldAt(container, 'resources');

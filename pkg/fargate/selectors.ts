@@ -21,7 +21,7 @@ export function findSelectorProblem(selectors: readonly FargateSelector[]): stri
   return undefined;
 }
 
-/** Compares as sets. Missing labels equal empty labels. */
+/** Compares the lists as sets. Missing labels equal empty labels. */
 export function areSelectorsEqual(a: readonly Selector[], b: readonly Selector[]): boolean {
   return canonicalSelectors(a) === canonicalSelectors(b);
 }

@@ -15,7 +15,7 @@ export function privateSubnets(subnets: readonly ControlPlaneSubnet[]): readonly
   return [...new Set(ids.filter((id) => AWS_SUBNET_ID.test(id)))];
 }
 
-/** Compares as sets. */
+/** Compares the lists as sets. */
 export function areSubnetsEqual(a: readonly string[], b: readonly string[]): boolean {
   const left = new Set(a);
   const right = new Set(b);

@@ -81,7 +81,7 @@ function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
   return { name: `Role ${name}`, message: `nothing in namespace ${namespace} uses it (${clusterArn})`, commands };
 }
 
-/** Includes roles in record annotations. An unreadable object may use any role. */
+/** A record annotation may name roles, too. An unreadable object may use any role. */
 function rolesNamedIn(objects: readonly KubeObject[]): (inLowerCase: string) => boolean {
   const readable = decoded(objects);
   const names = readable.flatMap((object) => {

@@ -30,7 +30,7 @@ const NO_ANNOTATION = 'the ServiceAccount of the manager names no role, so its p
 
 export type TaggedRole = ReturnType<typeof toTaggedRole>[number];
 
-/** The policies do not allow this action in a statement of docs/aws-permissions.md. */
+/** The policies do not allow `action`, which the statement `sid` of docs/aws-permissions.md contains. */
 export interface Denial {
   readonly sid: string;
   readonly action: string;

@@ -59,7 +59,7 @@ function toProfile(object: AWSFargateProfile, inEks: readonly FargateProfile[] |
   };
 }
 
-/** True if the profile in status has the spec's selectors, as far as the controller has seen. */
+/** Reports whether the profile in status has the spec's selectors, as far as the controller has seen. */
 function isSpecOfProfile(object: AWSFargateProfile): boolean {
   const { metadata, status = {} } = object;
   if (status.profileARN === undefined) return true;

@@ -22,7 +22,7 @@ const EVENTS = { group: '', version: 'v1', plural: 'events' };
 /** Events with these reasons do not prevent a pod from starting: without a ConfigMap, Fargate does not log. */
 const HARMLESS = ['LoggingDisabled', 'LoggingEnabled'];
 
-/** For a Pending pod, the newest first, each text once. @throws KubeError; Unseen without a cluster */
+/** Reads the messages about a Pending pod, the newest first. @throws KubeError; Unseen without a cluster */
 export async function readSaid(
   pod: Pod,
   client: KubeClient | undefined,

@@ -106,7 +106,7 @@ function findInFile({ documents, client }: VolumeSource, resource: Resource, key
 const readLive = ({ client, signal }: VolumeSource, resource: Resource, key: ObjectKey) =>
   client?.get(resource, key, { signal });
 
-/** Prefers the file to the cluster. @throws Unseen */
+/** The file has precedence over the cluster. @throws Unseen */
 async function read(source: VolumeSource, resource: Resource, key: ObjectKey): Promise<unknown> {
   const found = findInFile(source, resource, key) ?? (await readLive(source, resource, key));
   if (found === undefined && source.client === undefined) throw new Unseen(source.why);

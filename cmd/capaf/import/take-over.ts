@@ -143,7 +143,7 @@ const assignableTags = (tags: tagKeys.Tags): tagKeys.Tags =>
       .slice(0, MAX_ADDITIONAL_TAGS),
   );
 
-/** Only AWS knows the profile's name. */
+/** Returns the manual steps for a profile whose name only AWS knows. */
 function stepsByHand(
   { cluster, region, release }: SourceProfile,
   { namespace, clusterName }: Target,

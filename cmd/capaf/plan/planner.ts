@@ -140,7 +140,7 @@ export async function startPlanner(options: PlannerOptions) {
     }),
   );
 
-  /** Includes the planned changes. Returns `undefined` if the object does not exist or cannot be decoded. */
+  /** Returns the object with the planned changes. `undefined` if it does not exist or cannot be decoded. */
   function find(key: ObjectKey): AWSFargateProfile | undefined {
     const lookup = caches.typed.profiles.lookup(key);
     return lookup.kind === 'found' && E.isRight(lookup.decoded) ? lookup.decoded.right : undefined;

@@ -26,7 +26,7 @@ export async function runPods(options: PodsOptions, io: Io): Promise<ExitCode> {
   return tell(io, options, report, describePods(report, io.clock.now()), outdated + pending + refused === 0);
 }
 
-/** In the shape of `-o json`. */
+/** Returns the report in the shape of `-o json`. */
 export function reportOf({ pods, ...facts }: PodFacts, options: PodsOptions) {
   const { profileName, outdated = false, workloadKubeconfig } = options;
   const shown = pods.filter(
@@ -40,7 +40,7 @@ export function reportOf({ pods, ...facts }: PodFacts, options: PodsOptions) {
   return { ...facts, total: totalOf(shown), profiles, renewals };
 }
 
-/** Omits the pods that Fargate refuses, because AWS does not bill them. */
+/** The totals omit the pods that Fargate refuses, because AWS does not bill them. */
 function totalOf(pods: readonly FargatePod[]) {
   const count = (isCounted: (pod: FargatePod) => boolean): number => pods.filter(isCounted).length;
   const billed = pods.filter(({ state }) => state !== 'Refused');

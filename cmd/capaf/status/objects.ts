@@ -59,7 +59,7 @@ const conditionNode = ({ type, status, reason = '', message = '' }: Condition): 
   return { kind: 'Condition', name: type, state: `${status} ${reason}`, result: 'warning', message };
 };
 
-/** By `namespace/name` of the AWSFargateProfile, the newest first. */
+/** The keys are `namespace/name` of AWSFargateProfiles, and the newest event comes first. */
 export function eventNodes(events: readonly KubeObject[], now: Ms): ReadonlyMap<string, readonly TreeNode[]> {
   const timeOf = (event: KubeObject): Ms =>
     parseTimestamp(textAt(event, 'lastTimestamp') ?? textAt(event, 'eventTime') ?? '') ?? 0;

@@ -178,8 +178,8 @@ export function reasonForVanishedCluster(
  */
 export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
-  // Without a Cluster, the mark of an object that is not being deleted is left over, because clusterctl deletes an
-  // object right after it has marked it.
+  // Without a Cluster, clusterctl's mark on an object that is not being deleted is left over, because clusterctl
+  // deletes an object right after it has marked it.
   const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
   if (!isLeftOver && !isAlone) return { kind: 'ignore' };
   const reason = newReason(

@@ -178,7 +178,7 @@ export function isAccessEntryMutation(
   return mutation.kind === 'createAccessEntry' || mutation.kind === 'deleteAccessEntry';
 }
 
-/** Includes the steps that prepare the deletion. */
+/** Returns true also for the steps that prepare a role's deletion. */
 export function isRoleRemoval(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'deleteRole' | 'detachPolicy' | 'tagRole' | 'deleteAccessEntry' }> {

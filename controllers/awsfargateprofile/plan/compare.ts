@@ -46,7 +46,7 @@ export function describeDifferences(desired: Desired, observed: Observed, found:
   );
 }
 
-/** Compares the name and the immutable fields. */
+/** Reports whether the name and the immutable fields match the spec. */
 export const isAsWanted = (desired: Desired, observed: Observed, found: FargateProfile): boolean =>
   desired.wanted?.profile.name === found.name && describeDifferences(desired, observed, found).length === 0;
 
@@ -96,7 +96,7 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
     : undefined;
 }
 
-/** Like {@link strippedProfileReason}, for a role. */
+/** Does the same as {@link strippedProfileReason} for a role. */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
   const { identity, record, abandonment } = desired;
   const tags = missingRoleTags(found.tags, identity);

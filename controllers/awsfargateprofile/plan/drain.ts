@@ -28,7 +28,8 @@ export function drainBefore(mutation: Mutation, desired: Desired, observed: Obse
   const successor = wanted && findProfile(observed.profiles, wanted.profile.name);
   if (found?.status !== ACTIVE || successor === undefined) return undefined;
   const recorded = entryOf(record, found)?.drainSince;
-  // An older drain moved pods to a different profile. A time in the future comes from a wrong clock, and counts as now.
+  // A drain from before the successor was ACTIVE moved pods to a different profile. A time in the future comes from a
+  // wrong clock, and counts as now.
   const since = recorded === undefined || recorded < activeSince(desired, successor) ? now : Math.min(recorded, now);
   const obstacle = drainObstacle(mutation.name, successor.name);
   return {

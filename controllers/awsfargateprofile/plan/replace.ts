@@ -30,7 +30,7 @@ export function isSucceeded(desired: Desired, observed: Observed): boolean {
   return found?.status === ACTIVE && isAsWanted(desired, observed, found);
 }
 
-/** In ms since 1970. A time in the future comes from a wrong clock, and counts as now. */
+/** Returns ms since 1970. A time in the future comes from a wrong clock, and counts as now. */
 export function activeSince(desired: Desired, found: FargateProfile): Ms {
   return Math.min(entryOf(desired.record, found)?.activeSince ?? desired.now, desired.now);
 }

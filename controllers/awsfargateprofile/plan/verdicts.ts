@@ -52,7 +52,7 @@ function rolePathAdvice(desired: Desired, observed: Observed): readonly Advice[]
   return reason === undefined ? [] : [{ event: reason.name, message: messageOf(reason), isInStatus: false }];
 }
 
-/** Includes the profile that the plan is to create. */
+/** The result includes the profile that the plan is to create. */
 export function ownProfiles(desired: Desired, { profiles }: Observed): readonly OwnProfile[] {
   const wanted = desired.wanted?.profile.name;
   const isToBeCreated = wanted !== undefined && findProfile(profiles, wanted) === undefined;
@@ -92,7 +92,7 @@ function profileIn(reason: Reason, { profiles }: Observed): FargateProfile | und
   return isAboutProfile ? findProfile(profiles, reason.facts.name) : undefined;
 }
 
-/** True also for a role that the plan is to create. */
+/** Returns true also for a role that the plan is to create. */
 export function isRoleManaged(desired: Desired, { roles }: Observed): boolean {
   const role = desired.wanted?.role;
   if (role?.kind !== 'managed') return false;

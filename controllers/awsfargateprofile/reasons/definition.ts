@@ -67,7 +67,7 @@ export const pollEvery =
     interval;
 /** For waits that end with a watch event. The delay only matters if that event is missed. */
 export const pollRarely = pollEvery(10 * MINUTE);
-/** For waits that a user's action in AWS ends, because AWS sends no event about it. */
+/** This delay is for waits that a user's action in AWS ends, because AWS sends no event about it. */
 export const pollForUserAction: Poll = (waited) => clamp(MINUTE, waited, 10 * MINUTE);
 /** The delay equals the time already waited, so the delays double. */
 export const pollDoubling =

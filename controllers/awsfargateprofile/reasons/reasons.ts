@@ -31,7 +31,7 @@ import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 const MOMENT: Ms = 1_000;
 const unreported = { nature: 'wait', unreported: true, poll: pollEvery(MOMENT), describe: () => '' } as const;
 
-/** These reasons are no problem of the object, and the next reconcile comes soon. */
+/** Neither conditions nor events show these reasons: the object has no problem, and its next reconcile comes soon. */
 export const UNREPORTED_REASONS = {
   /** Another client wrote or deleted the object. */
   Conflict: defineReason<object>(unreported),

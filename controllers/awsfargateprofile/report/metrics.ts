@@ -162,7 +162,7 @@ const boundedReason = (reason: string): string =>
     ? reason
     : 'Other';
 
-/** In ms. `undefined` unless this change makes the object Ready for the first time. */
+/** Returns ms, or `undefined` unless this change makes the object Ready for the first time. */
 function timeToFirstReady(change: Change): number | undefined {
   if (change.type !== 'updated' || isProvisioned(change.previous['status']) || !isProvisioned(change.object['status']))
     return undefined;

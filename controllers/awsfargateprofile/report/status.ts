@@ -12,7 +12,7 @@ import { type Reason, firstIssues } from '../reasons/reasons.ts';
 import { type ConditionUpdate, conditionOf, mergeConditions } from './condition-list.ts';
 import { conditionsAfter } from './conditions.ts';
 
-/** Keeps what this reconcile did not read. Equals the old status if nothing has changed. */
+/** The result keeps what this reconcile did not read. It equals the old status if nothing has changed. */
 export function statusAfter(reconcile: CompletedReconcile): AWSFargateProfileStatus {
   const { object, facts } = reconcile;
   const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
@@ -142,7 +142,7 @@ function ownPolicies({ wanted }: Desired, role: FoundRole): readonly string[] {
   return role.attached.filter((arn) => policies.includes(arn) || isAdded(role.tags, policyAddition(arn)));
 }
 
-/** For a change that ends or interrupts a profile's work. Returns `undefined` if `Ready` is not True. */
+/** Returns the status before a change that interrupts a profile's work, or `undefined` if `Ready` is not True. */
 export function statusBefore(
   object: AWSFargateProfile,
   reason: Reason,

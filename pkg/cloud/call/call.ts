@@ -40,7 +40,7 @@ export interface CallContext {
 export interface CallRequest<A> {
   readonly operation: string;
   readonly kind: CallKind;
-  /** Uses an SDK client. Runs inside `withDispatchOptions`, for the client's request handler. */
+  /** Must use an SDK client. Runs inside `withDispatchOptions`, which that client's request handler needs. */
   readonly send: () => Promise<unknown>;
   readonly response: t.Decoder<unknown, A>;
 }

@@ -32,7 +32,7 @@ export async function listAllPages<A>(
   }
 }
 
-/** Like controller-runtime's IgnoreNotFound. */
+/** Returns `undefined` for a NotFound failure, like controller-runtime's IgnoreNotFound. */
 export async function ignoreNotFound<A>(call: Call<A>): Call<A | undefined> {
   const response = await call;
   return E.isLeft(response) && isNotFound(response.left) ? E.right(undefined) : response;

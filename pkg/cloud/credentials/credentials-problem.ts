@@ -43,7 +43,7 @@ export interface CredentialsProblem {
   readonly missing?: string;
 }
 
-/** For a `failure` for which `isCredentialsInvalid` is true. */
+/** `isCredentialsInvalid` must be true for `failure`. */
 export const rejectedCredentials = (failure: AwsFailure, whose: string): CredentialsProblem => ({
   reason: 'CredentialsInvalid',
   message: `AWS rejects the credentials of ${whose}. AWS says: ${describeFailure(failure)}`,

@@ -54,7 +54,7 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
   };
 }
 
-/** In ms since 1970. */
+/** The SDK returns a Date, and the decoder expects ms since 1970. */
 const withNumericTime = ({ accessEntry, ...rest }: { readonly accessEntry?: AccessEntry | undefined }): unknown => ({
   ...rest,
   accessEntry: { ...accessEntry, createdAt: accessEntry?.createdAt?.getTime() },

@@ -84,7 +84,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
   };
 }
 
-/** In ms since 1970. */
+/** The SDK returns a Date, and the decoder expects ms since 1970. */
 const withNumericTime = (response: { readonly fargateProfile?: SdkProfile | undefined }): unknown => {
   const { fargateProfile } = response;
   return {

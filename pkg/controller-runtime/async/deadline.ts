@@ -61,7 +61,7 @@ export async function withDeadline<A>(
   }
 }
 
-/** Like {@link withDeadline}, with `signal` in place of a deadline's signal. */
+/** Does the same as {@link withDeadline}, with `signal` in place of a deadline's signal. */
 export function untilAborted<A>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<A>): Promise<A> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -93,7 +93,7 @@ export function sleep(clock: Clock, span: Ms, signal: AbortSignal): Promise<void
 export const pause = (clock: Clock, span: Ms, signal: AbortSignal): Promise<void> =>
   sleep(clock, span, signal).catch(() => {});
 
-/** In that turn, requests, timers and other work can run. */
+/** Lets requests, timers and other work run before it resolves. */
 export const nextTurn = (clock: Clock, signal: AbortSignal): Promise<void> => pause(clock, 0, signal);
 
 export function aborted(signal: AbortSignal): Promise<void> {

@@ -166,7 +166,10 @@ export class Store {
     for (const _ of this.replacing(items, resourceVersion));
   }
 
-  /** Like {@link replaceAll}, with a pause after each object, so that a long list does not block the process. */
+  /**
+   * Does the same as {@link replaceAll}, with a pause after each object, so that a long list does not block the
+   * process.
+   */
   *replacing(items: readonly KubeObject[], resourceVersion: string): Generator<void> {
     // Only a restore of etcd from a backup, or an answer from another API server, makes a list older than an earlier
     // list or watch event.
@@ -204,7 +207,7 @@ export class Store {
     this.advance(object.metadata.resourceVersion);
   }
 
-  /** For an object that the watch reports as deleted. Keeps a newer version that a write has already stored. */
+  /** Removes an object that the watch reports as deleted, but keeps a newer version that a write has already stored. */
   remove(object: KubeObject): void {
     const version = object.metadata.resourceVersion;
     const stored = this.objects.get(keyText(keyOf(object)));
@@ -234,7 +237,9 @@ export class Store {
     this.setUnknown(reason);
   }
 
-  /** Like {@link markUnknown}, after discovery has shown that the API server does not serve the kind. */
+  /**
+   * Must be called instead of {@link markUnknown} if discovery has shown that the API server does not serve the kind.
+   */
   markUnserved(reason: string): void {
     this.isKindServed = false;
     this.setUnknown(reason);

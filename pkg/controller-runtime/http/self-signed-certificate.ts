@@ -79,7 +79,7 @@ function serialNumber(random: Random): Buffer {
   return der(0x02, bytes);
 }
 
-/** As RFC 5280 requires: until 2049 as UTCTime, with a two-digit year, and after that as GeneralizedTime. */
+/** RFC 5280 requires UTCTime, with a two-digit year, until 2049, and GeneralizedTime after that. */
 function time(at: Ms): Buffer {
   const digits = formatTimestamp(at).replaceAll(/[-:T]/g, '');
   return digits < '2050' ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits));

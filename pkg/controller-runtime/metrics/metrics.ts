@@ -63,7 +63,7 @@ export class Metrics {
     return {
       recordAdd: (): void => adds.inc(labels),
       recordRetry: (): void => retries.inc(labels),
-      /** From when the key was ready until a worker took it. */
+      /** `span` is from when the key was ready until a worker took it. */
       recordQueueDuration: (span: Ms): void => queueDuration.observe(labels, span / 1000),
       recordWorkDuration: (span: Ms): void => workDuration.observe(labels, span / 1000),
       registerGauges: (queue: QueueGauges): void => void this.queues.set(name, queue),

@@ -89,7 +89,7 @@ type HandlerArguments<Event extends keyof Dispatcher.DispatchHandler> = Paramete
   NonNullable<Dispatcher.DispatchHandler[Event]>
 >;
 
-/** As HTTP allows for repeated headers (RFC 9110, section 5.3). */
+/** Joins the values of repeated headers with commas, as HTTP allows (RFC 9110, section 5.3). */
 export function joinHeaderValues(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Record<string, string> {

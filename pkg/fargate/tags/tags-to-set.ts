@@ -45,7 +45,7 @@ export const tagSources = (
 export const tagAdditions = ({ object, controlPlane }: TagSources, fold: KeyFold): readonly string[] =>
   [...Object.keys(object), ...Object.keys(controlPlane)].map((key) => tagAddition(key, fold));
 
-/** Without the added tags. */
+/** The result omits the tags that record the controller's additions. */
 export function profileTags(
   owner: { readonly namespace: string; readonly name: string },
   sources: TagSources,
@@ -53,7 +53,9 @@ export function profileTags(
   return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(sources) }, sources, keepCase);
 }
 
-/** Without the added tags. IAM treats keys that differ only in case as equal. */
+/**
+ * The result omits the tags that record the controller's additions. IAM treats keys that differ only in case as equal.
+ */
 export function roleTags(
   { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
   sources: TagSources,

@@ -33,7 +33,7 @@ export function decodeStatus(value: unknown): Status | undefined {
   };
 }
 
-/** With a Status, the API server answers a DELETE that has removed the object. */
+/** The API server answers a DELETE with a Status if it has removed the object. */
 export const isStatus = (value: unknown): boolean => fieldAt(value, 'kind') === 'Status';
 
 /** The reasons for responses without a reason in the body, as in apimachinery's NewGenericServerResponse. */
