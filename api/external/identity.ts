@@ -75,9 +75,7 @@ export const AWSClusterControllerIdentity = object({
 });
 export interface AWSClusterControllerIdentity extends TypeOf<typeof AWSClusterControllerIdentity> {}
 
-/**
- * Long-lived access keys in a Secret in the manager's namespace, or in the namespace of --static-identity-namespace.
- */
+/** Access keys in a Secret in the manager's namespace, or in the namespace of --static-identity-namespace. */
 export const AWSClusterStaticIdentity = object({
   kind: oneOf([STATIC_IDENTITY_KIND]),
   metadata: ObjectMeta,
@@ -85,7 +83,7 @@ export const AWSClusterStaticIdentity = object({
 });
 export interface AWSClusterStaticIdentity extends TypeOf<typeof AWSClusterStaticIdentity> {}
 
-/** A role that is assumed with the credentials of `sourceIdentityRef`, or without it with the manager's credentials. */
+/** A role that is assumed with the credentials of `sourceIdentityRef`, or else with the manager's. */
 export const AWSClusterRoleIdentity = object({
   kind: oneOf([ROLE_IDENTITY_KIND]),
   metadata: ObjectMeta,

@@ -80,10 +80,7 @@ export const LABEL_VALUE_RULES: readonly Rule[] = [
 
 const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
 
-/**
- * No rule limits the number of selectors, because AWS raises the quota of five on request, and EKS itself enforces the
- * quota.
- */
+/** AWS raises the quota of five selectors on request, and EKS enforces the quota, so no rule limits their number. */
 export const SELECTORS_RULES: readonly Rule[] = [{ rule: 'size(self) >= 1', message: NO_SELECTOR }];
 
 export const PROFILE_NAME_RULES: readonly Rule[] = [
@@ -228,10 +225,7 @@ const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
 
 const isTextKept = (field: string): string => `${valueOf(`self.spec.${field}`)} == ${valueOf(`oldSelf.spec.${field}`)}`;
 
-/**
- * True if the controller replaces the profile. Reads the new object, so that one update can both set the strategy and
- * use it.
- */
+/** Whether the controller replaces the profile. One update can both set the strategy and use it. */
 const IS_REPLACED = `self.spec.?updateStrategy.?type.orValue('') == 'Replace'`;
 
 const REPLACE = `set updateStrategy.type to Replace, or ${CREATE_ANOTHER}`;
@@ -257,8 +251,7 @@ const immutableTextOnceProvisioned = (field: string, remedy: string, ...exceptio
 const immutableSetOnceProvisioned = (field: string, read: (spec: string) => string): Rule => {
   const [now, before] = [read('self.spec'), read('oldSelf.spec')];
   return {
-    // The comparison of the whole lists comes first: for the elements of a very long list, CEL's cost limit would stop
-    // it.
+    // The comparison of the whole lists comes first: in a very long list, CEL's cost limit would stop it.
     rule: onceProvisioned(
       `${IS_REPLACED} || ${now} == ${before} || ${now}.all(x, x in ${before}) && ${before}.all(x, x in ${now})`,
     ),
@@ -290,9 +283,7 @@ const isComputedNameFilled = (field: string, known: string, isComputed: (name: s
 
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
-/**
- * Accepts CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL rules cannot read the namespace.
- */
+/** CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL rules cannot read the namespace. */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 

@@ -194,10 +194,7 @@ export async function readProfiles(session: cloud.Session, cluster: EksClusterNa
   return lookups.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : []));
 }
 
-/**
- * `account` is the recorded account, because a different account may have an EKS cluster of the same name. @throws
- * Unseen
- */
+/** `account` is the recorded account, because another account may have a cluster of this name. @throws Unseen */
 export async function readEks(
   aws: AwsAccess,
   name: EksClusterName,

@@ -77,10 +77,7 @@ const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
       }))
     : [document];
 
-/**
- * `JSON.parse` uses the last of several duplicate keys. The text must be valid JSON, in which a key is a string before
- * a colon.
- */
+/** `JSON.parse` uses the last of several duplicate keys. In valid JSON, a key is a string before a colon. */
 function requireUniqueKeys(file: string, text: string): void {
   const objects: Set<unknown>[] = [];
   let last = { token: '', index: 0 };

@@ -35,10 +35,7 @@ export class Failure extends Error {
   override readonly name = 'Failure';
 }
 
-/**
- * 0 means that there is nothing to do. 2 means that there are findings, such as changes, problems, or a pod that no
- * profile takes.
- */
+/** 0 means nothing to do. 2 means findings, such as changes, problems, or a pod that no profile takes. */
 export type ExitCode = 0 | 2;
 
 export interface OutputOption {

@@ -4,9 +4,7 @@ import { type AWSFargateProfile, KIND, decodeAWSFargateProfile, describeProblems
 import { PROFILES } from '../../controllers/shared/live-profiles.ts';
 import { Failure } from './io.ts';
 
-/**
- * The user asks about these AWSFargateProfiles. Without names, about all. Without a namespace, about all namespaces.
- */
+/** The AWSFargateProfiles of a question. Without names, about all. Without a namespace, about all namespaces. */
 export interface Scope {
   readonly namespace: string | undefined;
   readonly names: readonly string[];

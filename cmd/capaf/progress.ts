@@ -9,7 +9,7 @@ const INTERVAL: Ms = 1_000;
 /** In the order in which the unanswered requests were sent. */
 export type Progress = Set<{ readonly what: string }>;
 
-/** Prints to standard error each second which request the command has been waiting for longest, if that has changed. */
+/** Prints to stderr each second which request the command has been waiting for longest, if that has changed. */
 export function showProgress({ clock, err }: Io, progress: Progress): { readonly end: () => void } {
   let shown = '';
   const wait = (): Timer =>

@@ -1,9 +1,6 @@
 import { cut, toPrintableLine } from 'controller-runtime/text';
 
-/**
- * In characters, as the longest ARN. A line of output has room for three such words in quotes, so it is never cut
- * inside of them.
- */
+/** In characters, as the longest ARN. A line of output has room for three quoted words, so it is never cut in one. */
 const MAX_WORD = 2_048;
 
 /**

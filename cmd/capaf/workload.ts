@@ -107,9 +107,7 @@ async function openEksCluster(name: string, options: PodOptions, region: string 
 
 const PODS = { group: '', version: 'v1', plural: 'pods' };
 
-/**
- * Lists the pods of Fargate profiles that have not ended. Without a namespace, lists all namespaces. @throws KubeError
- */
+/** Lists Fargate pods that have not ended. Without a namespace, lists all namespaces. @throws KubeError */
 export async function listFargatePods(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {
   const pods = await listAll(client, PODS, { namespace, labelSelector: PROFILE_LABEL }, signal);
   return pods.filter(({ status }) => !['Succeeded', 'Failed'].includes(textAt(status, 'phase') ?? ''));

@@ -173,9 +173,7 @@ export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): 
   return onlyUnderOurSchema(reconcile, withCaches);
 }
 
-/**
- * Groups objects by region and identity. Does not decode the object, because this function runs at each watch event.
- */
+/** Groups objects by region and identity. Does not decode the object, because it runs at each watch event. */
 export function groupOf(
   { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,
   key: ObjectKey,

@@ -122,16 +122,12 @@ async function makeChange(
   }
 }
 
-/**
- * Lets the execution continue after a refused optional change, and reports it as a notice. Otherwise returns the
- * reason.
- */
+/** Reports a refused optional change as a notice, and lets the execution continue. Otherwise returns the reason. */
 function tolerate({ mutation, optional }: Change, reason: Reason, execution: Execution): Reason | undefined {
   // After other errors, the next attempt may succeed, so the execution ends.
   const isRefusal = reason.name === 'AccessDenied' || reason.name === 'Refused' || reason.name === 'AWSQuotaExceeded';
   if (optional !== true || isUnreported(reason) || !(isRefusal || mutation.kind === 'setBoundary')) return reason;
-  // An event reports a refused change of an access entry. It is no problem of the object, because the permission is
-  // optional.
+  // A refused change of an access entry only has an event, because its permission is optional.
   if (!isAccessEntryMutation(mutation)) execution.notices.push(reason);
   return undefined;
 }

@@ -113,10 +113,7 @@ export class Finisher {
       : this.finishUnreported(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
   }
 
-  /**
-   * Other objects of the EKS cluster must not wait for a paused object, because no reconcile watches its changes in
-   * EKS.
-   */
+  /** Other objects of the EKS cluster must not wait for a paused object, because no reconcile watches its changes. */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
     const { clock, lanes, profileWriter } = this.options;
     lanes.abandon(keyOf(object));
@@ -138,8 +135,7 @@ export class Finisher {
         if (!(error instanceof KubeError)) throw error;
       }
     }
-    // The API server rejected the status too, or the object is paused and gets no status. Only an event can inform
-    // users.
+    // The API server rejected the status, or the object is paused and gets none. Only an event can inform users.
     this.recordEvents(object, [warningFor(reason)]);
     this.remember(object, this.memoryAfter({ object, end: reason }));
     return this.requeue({ end: reason }, this.options.retryStore.get(object));

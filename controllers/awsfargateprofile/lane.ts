@@ -40,9 +40,7 @@ export type LaneWait =
   | { readonly kind: 'wait'; readonly ahead: string; readonly doing: string; readonly isForeign: boolean }
   | { readonly kind: 'closed'; readonly remaining: Ms; readonly because: string };
 
-/**
- * If a change is not seen again within this time, it does not count anymore, because no reconcile may be watching it.
- */
+/** If a change is not seen again within this time, it does not count anymore, because nothing may be watching it. */
 const SEEN_FOR: Ms = 35_000;
 /** The least recently used lane is forgotten, which costs one refused call. */
 const MOST_LANES = 10_000;
@@ -59,8 +57,7 @@ export interface LanesOptions {
   readonly caches: Pick<Caches, 'profiles' | 'typed'>;
   readonly retryStore: Pick<RetryStore, 'isStoppedOtherwise'>;
   /**
-   * Enqueues an object whose turn may have come. A lost call costs 30 s, after which each waiting object is reconciled
-   * anyway.
+   * Enqueues an object whose turn may have come. A lost call costs 30 s, after which the object is reconciled anyway.
    */
   readonly wake: (key: ObjectKey, place: 'first' | 'second') => void;
   /** Demotes an object that was the first, because another object now goes before it. */
@@ -150,10 +147,7 @@ export class Lanes {
     this.wakeIfFree(lane, object);
   }
 
-  /**
-   * Updates the lane after a reconcile has read `profiles` of the EKS cluster. `own` are the names of the object's
-   * profiles.
-   */
+  /** Updates the lane after a reconcile has read `profiles` from EKS. `own` are the names of the object's profiles. */
   compare(
     lane: string,
     object: AWSFargateProfile,

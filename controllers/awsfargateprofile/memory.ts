@@ -12,10 +12,7 @@ import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
 
-/**
- * What the process remembers about an object between reconciles. A loss costs only time. All times are on the monotonic
- * clock.
- */
+/** What the process remembers about an object between reconciles. A loss costs only time. All times are monotonic. */
 export interface RetryState {
   /** Why the object waits, and since when it has waited for this reason without a break. */
   readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
@@ -209,9 +206,7 @@ export class RetryStore {
 }
 
 const SECOND: Ms = 1_000;
-/**
- * The first backoff: long enough to read the failure, and short compared with the minutes that EKS takes for a retry.
- */
+/** The first backoff: long enough to read the failure, short compared with the minutes that EKS takes for a retry. */
 const FIRST_RECOVERY: Ms = 10 * SECOND;
 const LONGEST_RECOVERY: Ms = 600 * SECOND;
 
@@ -228,9 +223,7 @@ export function isRetryOfFailedProfile(
   return status === DELETE_FAILED || (status === CREATE_FAILED && mutation.because === 'failed');
 }
 
-/**
- * Starts the backoff when a failed profile is first seen, also after a retry. A change of the spec ends the backoff.
- */
+/** Starts the backoff when a failed profile is first seen, or after a retry. A change of the spec ends the backoff. */
 export function withProfileFailure(state: RetryState, generation: number, now: Ms): RetryState {
   const { recovery } = state;
   if (recovery !== undefined && recovery.generation !== generation) {

@@ -35,10 +35,7 @@ export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recor
   readonly limits: OperatorLimits;
 }
 
-/**
- * Keeps the overlap condition of steady objects up to date. For other objects, their reconcile reports it with the rest
- * of the status.
- */
+/** Updates the overlap condition of steady objects. For other objects, their own reconcile reports it. */
 export function overlapController(options: OverlapControllerOptions): Runnable {
   const { caches, metrics, clock, random, logger } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });

@@ -521,9 +521,7 @@ const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
 const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { profiles }: Observed): boolean =>
   isStatusLost(object) && oursOf(desired, profiles).every((found) => isEntryOf(recordOf(object).profiles, found));
 
-/**
- * A deletion is complete only after a read of all profiles, and if the record lists nothing that may be left in AWS.
- */
+/** A deletion is complete only after a read of all profiles, and if the record lists nothing left in AWS. */
 const mayEnd = (
   end: ReconcileEnd,
   { wanted, unwanted }: Desired,

@@ -50,10 +50,7 @@ export function located(
   };
 }
 
-/**
- * If a living object's record has the mark of a deletion, the record is an old copy: the deletion never began, or is
- * over.
- */
+/** On a living object, the mark of a deletion comes from an old copy: the deletion never began, or is over. */
 export function withoutDeletion({ deleting: _old, ...record }: ProfileRecord): ProfileRecord {
   return record;
 }
@@ -77,19 +74,14 @@ function withRequest<A extends RecordedProfile | RecordedRole>(
   );
 }
 
-/**
- * `drainSince` is when the profile's pods began to be moved. Returns the same record if it already contains this time.
- */
+/** `drainSince` is when the profile's pods began to be moved. Returns the same record if nothing changes. */
 export function withDrainSince(record: ProfileRecord, name: string, drainSince: Ms): ProfileRecord {
   const isRecorded = record.profiles.some((each) => each.name === name && each.drainSince === drainSince);
   if (isRecorded) return record;
   return { ...record, profiles: record.profiles.map((each) => (each.name === name ? { ...each, drainSince } : each)) };
 }
 
-/**
- * `before` is the record before the request, because an earlier request of this name stays open if AWS refuses this
- * one.
- */
+/** `before` is the record before the request, because a refusal leaves an earlier request of this name open. */
 export function recordAfter(
   record: ProfileRecord,
   before: ProfileRecord,

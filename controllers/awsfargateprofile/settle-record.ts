@@ -34,10 +34,7 @@ const keyOfEntry = (kind: 'profile' | 'role', { name, requestedAt }: RecordedPro
  */
 const LOST = 'a lost record';
 
-/**
- * Called if the object has no record, and this process has recorded nothing for it. Its status does not contain
- * requests.
- */
+/** For an object without a record, for which this process has recorded nothing. Status has no requests. */
 export const withLostRecord = (known: Unanswered, now: Ms): Unanswered => ({ [LOST]: { since: now }, ...known });
 
 /** A request's age counts from when this process first saw it, so that a wrong clock cannot shorten it. */
@@ -135,7 +132,7 @@ export interface SettleOptions {
 
 export interface Settled {
   readonly record: ProfileRecord;
-  /** This object's profiles that another copy of it has created. While there are any, nothing is created or deleted. */
+  /** This object's profiles that another copy of it has created. They prevent all creations and deletions. */
   readonly elsewhere: readonly FargateProfile[];
   /** Whether the object has recently lost its record, so that one of its requests may be unanswered. */
   readonly isLost: boolean;
@@ -170,10 +167,7 @@ export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions
   };
 }
 
-/**
- * No create request in this record explains the profile. It was found and not created, so it is never deleted as
- * unfinished.
- */
+/** No create request in this record explains the profile. It was found, so it is never deleted as unfinished. */
 const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
   const id = profileIdOf(arn);
   return { name, ...(id !== undefined && { id }), served: true };

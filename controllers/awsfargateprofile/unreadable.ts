@@ -29,7 +29,7 @@ export interface UndecodableOptions {
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/** The report's interval can be long, because only a change of the object helps, and the watch reports that at once. */
+/** The report's interval can be long, because only a change of the object helps, and a watch reports it at once. */
 const REMINDER: Ms = 10 * 60_000;
 
 /**

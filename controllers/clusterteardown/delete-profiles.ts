@@ -17,14 +17,9 @@ export interface ProfileDeleterOptions extends Pick<ControllerOptions, 'client' 
 
 export class ProfileDeleter {
   private readonly options: ProfileDeleterOptions;
-  /**
-   * For each Cluster, the UIDs of the AWSFargateProfiles whose deletion an Event has reported, until none is left to
-   * delete.
-   */
+  /** For each Cluster, the UIDs of AWSFargateProfiles whose deletion an Event has reported, until none is left. */
   private readonly recorded = new Map<string, Set<string>>();
-  /**
-   * For each Cluster between two batches, the last profile of the previous batch, and the requeue after all batches.
-   */
+  /** For each Cluster between two batches, the previous batch's last profile, and the requeue after all batches. */
   private readonly rounds = new Map<string, { readonly last: string; readonly requeue: Requeue }>();
 
   constructor(options: ProfileDeleterOptions) {

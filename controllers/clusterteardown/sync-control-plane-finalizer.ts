@@ -33,14 +33,10 @@ interface Wait {
  * in about two minutes.
  */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
-/**
- * For a control plane that is not being deleted. This manager's cache may be behind, or another manager may begin the
- * deletion.
- */
+/** For a control plane that stays. This manager's cache may be behind, or another manager may begin the deletion. */
 const PATIENCE: Ms = 25_000;
 /**
- * The least time between two events about one AWSFargateProfile, because reconciles are frequent and events are
- * limited.
+ * The shortest time between events about one AWSFargateProfile, because reconciles are frequent and events are limited.
  */
 const EVENT_INTERVAL: Ms = 30_000;
 
@@ -83,9 +79,7 @@ export class FinalizerSync {
       : reportRejection(this.options.recorder, controlPlane, { message: reason, remedy }, context);
   }
 
-  /**
-   * Asks the API server, because a cache may be outdated, and with a watch filter contains only some of the objects.
-   */
+  /** Asks the API server, because a cache may be outdated, and with a watch filter contains only some objects. */
   private async removeFinalizer(
     cluster: ObjectKey,
     controlPlane: KubeObject,

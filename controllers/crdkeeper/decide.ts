@@ -30,10 +30,7 @@ export const nextProbeState = (before: ProbeState | undefined, answer: Answer, n
 export type Decision =
   /** CAPA serves AWSFargateProfiles, so CRD and webhooks stay as they are. */
   | { readonly kind: 'leaveToCapa'; readonly webhook: string }
-  /**
-   * `parts` are foreign. `after` is the time until the next probe of the webhooks. If undefined, the usual interval
-   * applies.
-   */
+  /** `parts` are foreign. `after` is the time until the next probe of the webhooks, by default the usual interval. */
   | { readonly kind: 'wait'; readonly parts: readonly Part[]; readonly because: string; readonly after?: Ms }
   /** The CRD keeper writes `record` and then restores `parts`: the CRD or the webhook configurations. */
   | { readonly kind: 'restore'; readonly parts: readonly Part[]; readonly record: KeeperRecord }

@@ -16,9 +16,7 @@ const Restoration = object({
    * server shows it.
    */
   begun: optional(list(string())),
-  /**
-   * The fields that the API server dropped under another provider's CRD, until `lost` lists the objects that lost them.
-   */
+  /** The fields dropped under another provider's CRD, until `lost` lists the objects that lost them. */
   dropped: optional(list(string())),
   /** The objects that lost fields, each as `namespace/name: fields`. */
   lost: optional(list(string())),
@@ -44,13 +42,11 @@ export function parseRecord(text: string): KeeperRecord | undefined {
   }
 }
 
-/**
- * Returns `undefined` if the API server dropped no fields, or if the record already lists the objects that lost them.
- */
+/** Returns `undefined` if the API server dropped no fields, or the record already lists the objects that lost them. */
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
 
-/** Moves the begun parts that `isRestored` accepts to the restored parts. Returns the same record if there are none. */
+/** Moves the begun parts that `isRestored` accepts to the restored parts. Returns the same record without any. */
 export function withRestored(record: KeeperRecord, isRestored: (part: string) => boolean): KeeperRecord {
   const restored = record.restorations.at(-1)?.begun?.filter(isRestored) ?? [];
   return restored.length === 0

@@ -22,9 +22,7 @@ export type Answer =
 /** The API server does not store the result of a dry run. */
 const PROBE = { metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/dry-run': 'crd-keeper' } } };
 
-/**
- * Probes the webhooks with a dry run that patches an AWSFargateProfile, or creates one in `namespace` if there is none.
- */
+/** Probes the webhooks by a dry run that patches an AWSFargateProfile, or else creates one in `namespace`. */
 export async function askWebhooks(
   client: KubeClient,
   entries: readonly WebhookEntry[],

@@ -126,10 +126,7 @@ function newCache(
   return reflector;
 }
 
-/**
- * An object in the first list counts as unchanged, because `newCache` reports a first list after the start as one
- * change.
- */
+/** An object in the first list counts as unchanged, because `newCache` reports a late first list as one change. */
 const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'
     ? !jsonEqual(view(change.previous), view(change.object))

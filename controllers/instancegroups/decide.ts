@@ -40,10 +40,7 @@ export interface Decision {
 export interface GroupInputs {
   readonly group: KubeObject;
   readonly profile: TypedEntry<AWSFargateProfile> | undefined;
-  /**
-   * This manager's watch filter, if the AWSFargateProfile has a different one. Watches then do not report its changes
-   * here.
-   */
+  /** Set if the AWSFargateProfile lacks this watch filter. This manager's watches then do not report its changes. */
   readonly otherThan?: string;
 }
 
@@ -109,9 +106,7 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
   return decideOwned(profile, wanted, decoded.right);
 }
 
-/**
- * If an AWSFargateProfile has no owner, and its spec matches the InstanceGroup, the InstanceGroup becomes its owner.
- */
+/** If an AWSFargateProfile has no owner, and its spec matches, the InstanceGroup becomes its owner. */
 function decideUnowned(profile: KubeObject, wanted: AWSFargateProfileSpec): Decision {
   const { ownerReferences = [] } = profile.metadata;
   const patch = profileSpecPatch(profile.spec, wanted);
@@ -206,7 +201,5 @@ export const isOwnedBy = ({ metadata }: KubeObject, owner: KubeObject): boolean 
  * finalizer is removed before the AWSFargateProfile is deleted.
  */
 export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
-/**
- * The finalizer after `kubectl delete --cascade=orphan`, until the garbage collector has removed the owner references.
- */
+/** The finalizer after `kubectl delete --cascade=orphan`, until the garbage collector has removed owner references. */
 const ORPHAN_FINALIZER = 'orphan';

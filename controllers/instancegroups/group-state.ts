@@ -23,7 +23,7 @@ export interface GroupState {
   /** In CamelCase, for events about the InstanceGroup. */
   readonly reason: string;
   readonly message: string;
-  /** Whether a user must act. True for each `Error`, and for a `Ready` profile that cannot follow its InstanceGroup. */
+  /** Whether a user must act. True for each `Error`, and for a `Ready` profile that cannot follow its group. */
   readonly isProblem?: true;
 }
 

@@ -72,10 +72,7 @@ export class InstanceGroupReconciler {
     }
   }
 
-  /**
-   * An AWSFargateProfile must not be written if it would lose fields under another provider's CRD, or if CAPA
-   * reconciles it.
-   */
+  /** No write may drop fields under another provider's CRD, or change an AWSFargateProfile that CAPA reconciles. */
   private async findSchemaBlocker({ kind }: Action, signal: AbortSignal): Promise<GroupState | undefined> {
     if (kind !== 'createProfile' && kind !== 'updateProfile' && kind !== 'claimProfile') return undefined;
     const schema = await this.options.schema.checkRecently(signal);
@@ -107,9 +104,7 @@ export class InstanceGroupReconciler {
     return E.right({ group: group.object, profile: undefined, ...(await this.readHidden(group.object, signal)) });
   }
 
-  /**
-   * The watch filter may hide an AWSFargateProfile, for example because the InstanceGroup got another manager's label.
-   */
+  /** The watch filter may hide an AWSFargateProfile, for example because its group got another manager's label. */
   private async readHidden(group: KubeObject, signal: AbortSignal): Promise<Partial<GroupInputs>> {
     const { client, profiles, watchFilter } = this.options;
     if (watchFilter === undefined || !isReconciled(group)) return {};

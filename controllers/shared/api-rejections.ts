@@ -12,10 +12,7 @@ export interface ApiRejection {
 /** In UTF-16 code units. The text of an Event can have 1024 bytes, and a remedy follows. */
 const MAX_MESSAGE = 600;
 
-/**
- * Returns `undefined` for errors that a user cannot fix: no answer, a busy or failing server, a concurrent write or
- * deletion.
- */
+/** Returns `undefined` if a user cannot fix the error: no answer, a failing server, a concurrent write or deletion. */
 export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
   const remedy = error instanceof KubeError ? remedyFor(error) : undefined;
   return error instanceof KubeError && remedy !== undefined ? { message: describeApiError(error), remedy } : undefined;

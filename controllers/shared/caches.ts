@@ -48,10 +48,7 @@ export const BY_CLUSTER = 'cluster';
 export const BY_EKS_CLUSTER = 'eksCluster';
 /** AWSFargateProfiles with spec.clusterName, by namespace and name of the EKS cluster in status. */
 const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
-/**
- * By namespace and requested role, in lower case. The index computes role names, some of which are hashes, once per
- * object version.
- */
+/** By namespace and requested role, in lower case. Computes each role name, which may be a hash, once per version. */
 export const BY_ROLE = 'role';
 /** By account, region and name of the EKS cluster that AWS has confirmed. */
 export const BY_LOCATION = 'location';
@@ -72,10 +69,7 @@ export interface CachesOptions {
   readonly logger: Logger;
   /** If undefined, all namespaces are cached and reconciled. */
   readonly namespace?: string;
-  /**
-   * The watch-filter label that cached AWSFargateProfiles and reconciled objects must have. If undefined, every object
-   * counts.
-   */
+  /** Cached AWSFargateProfiles and reconciled objects must have this watch-filter label. If undefined, all count. */
   readonly watchFilter?: string;
 }
 
@@ -302,10 +296,7 @@ export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[
   return typeof name === 'string' && namespace !== undefined && !isElsewhere ? [keyText({ namespace, name })] : [];
 };
 
-/**
- * Includes objects that refer to the cluster by spec.clusterName and by spec.eksCluster. Objects that cannot be decoded
- * are missing.
- */
+/** Includes objects with spec.clusterName and with spec.eksCluster. Objects that cannot be decoded are missing. */
 export function listSiblings(
   object: AWSFargateProfile,
   profiles: TypedStoreReader<AWSFargateProfile>,

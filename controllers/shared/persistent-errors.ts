@@ -14,9 +14,7 @@ const CONFLICT: ApiRejection = {
     'Find the other client in metadata.managedFields of this object (kubectl get --show-managed-fields -o yaml), and stop its changes',
 };
 
-/**
- * Remembers since when all writes of an object have failed. Users need not know about errors that end within seconds.
- */
+/** Remembers since when all writes of an object have failed. Users need not know about errors of a few seconds. */
 export class PersistentErrors {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly since = new Map<string, Ms>();

@@ -78,10 +78,7 @@ export class ProfileWriter {
     await deleteProfileObject(this.options.client, object, signal);
   }
 
-  /**
-   * For an object that cannot be decoded. Returns `false` if another client wrote first, or if the object no longer
-   * exists.
-   */
+  /** For an object that cannot be decoded. Returns `false` if another client wrote first, or the object is gone. */
   async patchRawStatus(raw: KubeObject, status: UnknownRecord, signal: AbortSignal): Promise<boolean> {
     const before = Object.fromEntries(Object.keys(status).map((field) => [field, fieldAt(raw['status'], field)]));
     const patch = diffMergePatch(before, status);

@@ -27,10 +27,7 @@ export type Location =
 
 export interface RecordedProfile {
   readonly name: ProfileName;
-  /**
-   * The unique ID at the end of the ARN. It is undefined until AWS has returned the profile or answered the create
-   * request.
-   */
+  /** The unique ID at the end of the ARN. Undefined until AWS has returned the profile or answered the request. */
   readonly id?: string;
   /**
    * AWS's time of the create request, in ms since 1970. It is set before the request, and removed once a read has

@@ -28,10 +28,7 @@ export interface SessionsConfig extends AwsConfig {
 
 /** An identity's unused clients and account are discarded after this time. Getting them again costs one STS call. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
-/**
- * The maximum number of (region, account) pairs per identity, at 80 KiB each. AWS has fewer regions, but users can set
- * any text.
- */
+/** (Region, account) pairs per identity, at 80 KiB each. AWS has fewer regions, but users can set any text. */
 const MAX_CLIENTS = 64;
 
 /** The sessions share credentials, account lookups and SDK clients. */

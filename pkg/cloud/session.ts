@@ -12,10 +12,7 @@ import type { CredentialPool } from './credentials/credential-pool.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { AwsTransport } from './transport/transport.ts';
 
-/**
- * A mutation must end this long before the leader's lease expires, so that the next leader never starts while one is in
- * progress.
- */
+/** A mutation must end this long before the lease expires, so that it never overlaps with the next leader. */
 export const LEASE_SAFETY_MARGIN: Ms = 2_000;
 
 /** AWS access with one identity in one region. The {@link SessionRequest}'s signal aborts its calls. */
@@ -41,7 +38,7 @@ export interface Session {
 export interface SessionRequest {
   readonly region: string;
   readonly identity: IdentityRef | undefined;
-  /** The field that selects the identity, for error messages. The default is the control plane's `spec.identityRef`. */
+  /** For error messages, the field that selects the identity. By default, the control plane's `spec.identityRef`. */
   readonly identityField?: IdentityField;
   /** The object's namespace, which the identity's `allowedNamespaces` must allow. */
   readonly namespace: string;

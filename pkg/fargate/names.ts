@@ -54,9 +54,7 @@ export function replacementDigits(name: string, base: ProfileName): number | und
 export const isNamedAfter = (name: string, base: ProfileName): boolean =>
   name === base || replacementDigits(name, base) !== undefined;
 
-/**
- * The name sorts before the names of `existing`. After 0000 no name can sort first, so the highest free one is taken.
- */
+/** The name sorts before the names of `existing`. After 0000 none can, so the highest free one is taken. */
 export function nextReplacementName(
   base: ProfileName,
   existing: readonly string[],

@@ -45,10 +45,7 @@ export const findRoleExcess = ({ roleArns }: OperatorLimits, field: string, arn:
 export const findPolicyExcess = ({ policyArns }: OperatorLimits, field: string, arn: string): readonly LimitExcess[] =>
   findExcess(policyArns, field, arn);
 
-/**
- * `account` is where the controller looks for the EKS cluster. While it is `undefined`, only region and name are
- * compared.
- */
+/** `account` is where the controller looks for the EKS cluster. If `undefined`, only region and name are compared. */
 export function findEksClusterExcess(
   { eksClusters = [] }: OperatorLimits,
   namespace: string,

@@ -25,8 +25,7 @@ export interface AdoptableNames {
 
 export type Ownership =
   /**
-   * Not `stamped`: CAPA created the resource for the same object, and this controller must tag it before any other
-   * change.
+   * Not `stamped`: CAPA created the resource for this object, and this controller must tag it before any other change.
    */
   | { readonly kind: 'ours'; readonly stamped: boolean }
   /**

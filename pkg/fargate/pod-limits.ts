@@ -5,7 +5,7 @@ export interface FieldProblem {
   /** Such as `.containers[0].securityContext.privileged`. */
   readonly path: string;
   readonly message: string;
-  /** `refused`: the pod does not start. `risky`: it may not start. `ignored`: it starts, but the field does not help. */
+  /** `refused`: the pod does not start. `risky`: it may not. `ignored`: it starts, but the field does not help. */
   readonly severity: 'refused' | 'risky' | 'ignored';
 }
 

@@ -13,10 +13,7 @@ export interface Statement {
   /** Whether the actions come from NotAction instead of Action. */
   readonly isNotAction: boolean;
   readonly conditions: readonly PolicyCondition[];
-  /**
-   * A JSON list of all other fields except `Sid`, sorted by name. Statements with different `otherFields` are not
-   * equal.
-   */
+  /** A JSON list of all other fields except `Sid`, sorted by name. Statements that differ in it are not equal. */
   readonly otherFields: string;
 }
 

@@ -7,10 +7,7 @@ export function toSelectors(selectors: readonly Selector[]): readonly FargateSel
   return selectors.map(({ namespace = '', labels = {} }) => ({ namespace, labels }));
 }
 
-/**
- * Checks namespaces and label keys, because another provider's CRD may accept invalid ones. The result contains the
- * valid values.
- */
+/** Another provider's CRD may accept invalid namespaces and label keys. The result contains the valid values. */
 export function findSelectorProblem(selectors: readonly FargateSelector[]): string | undefined {
   for (const [index, { namespace, labels }] of selectors.entries()) {
     const field = `spec.selectors[${index}]`;

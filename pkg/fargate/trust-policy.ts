@@ -77,10 +77,7 @@ export function checkTrust(document: string, expected: TrustScope & { readonly p
 /** IAM's conditions test these keys and values when EKS assumes the role. The keys are in lower case. */
 type RequestContext = ReadonlyMap<string, string>;
 
-/**
- * There are several requests, because AWS does not document whether aws:SourceArn includes the ID at the end of a
- * profile's ARN.
- */
+/** AWS does not document whether aws:SourceArn includes the ID at the end of a profile's ARN, so both are tried. */
 function requestContextsFor(expected: TrustScope & { readonly profile?: ProfileName }): readonly RequestContext[] {
   const anyId = '00000000-0000-0000-0000-000000000000';
   return [sourceArn(expected), `${sourceArn(expected)}/${anyId}`].map(

@@ -87,9 +87,7 @@ export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: bo
   return { caller, assumed, simulations, clusters, quotas: new Map(quotas), roles };
 }
 
-/**
- * Reads in parallel, because a private network may block all of these requests, and each then runs until its deadline.
- */
+/** Reads in parallel, because a private network may block all of these requests, each until its deadline. */
 async function readQuotas(aws: AwsAccess, region: string, now: Ms) {
   const read = (id: QuotaId): Promise<Answer<number | undefined>> =>
     attempt(() => aws.askSigned('servicequotas', 'GetServiceQuota', region, (sender) => readQuota(sender, id)));

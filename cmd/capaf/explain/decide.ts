@@ -42,10 +42,7 @@ const COMPUTE_TYPE_ANNOTATION = 'eks.amazonaws.com/compute-type';
 /** EKS may still miss a profile's pods for this long after the profile becomes ACTIVE: eksctl-io/eksctl#3615. */
 const SETTLING: Ms = 30_000;
 
-/**
- * Decides as EKS does. `profiles` belong to the EKS cluster, in any order. With `isComplete`, the cluster has no
- * others.
- */
+/** Decides as EKS does. `profiles` belong to the EKS cluster, in any order. With `isComplete`, there are no others. */
 export function decide(pod: Pod, profiles: readonly Profile[], isComplete: boolean, now: Ms): Verdict {
   const sorted = profiles.toSorted((a, b) => (isPreferred(a.name, b.name) ? -1 : 1));
   const judged = sorted.map((profile) => ({ ...profile, ...judge(pod, profile) }));

@@ -67,10 +67,7 @@ function isSpecOfProfile(object: AWSFargateProfile): boolean {
   return metadata.generation === status.observedGeneration && successorsOf(object).length === 0 && !isDifferent;
 }
 
-/**
- * The controller has requested these replacement profiles from EKS, but they have not yet taken over from the profile
- * in status.
- */
+/** The controller has requested these replacements, but they have not taken over from the profile in status yet. */
 const successorsOf = (object: AWSFargateProfile): readonly string[] =>
   recordOf(object).profiles.flatMap(({ name, served }) =>
     served === true || name === object.status?.profileName ? [] : [name],

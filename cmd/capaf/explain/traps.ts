@@ -15,10 +15,7 @@ export const findTraps = async (
   ['the free addresses of the subnets', await attempt(() => findSubnetTrap(aws, session.region, subnets))],
 ];
 
-/**
- * Pods can join the cluster only if the access entry belongs to the current pod execution role, not to an earlier role
- * of the same name.
- */
+/** Pods cannot join the cluster if the access entry belongs to an earlier role of the same name. */
 async function findAccessEntryTrap(session: Session, name: EksClusterName, principal: RoleArn) {
   const { clusters, region } = session;
   const mode = (await seen(clusters.describe(name)))?.authenticationMode ?? 'CONFIG_MAP';

@@ -34,10 +34,7 @@ const FIELDS = {
   arn: /^(?:fargate_?profile_?)?arn$/i,
 };
 
-/**
- * For each fact, the first path that contains it counts. @throws Failure if a value is wrong, or a required fact is
- * absent
- */
+/** For each fact, the first path that contains it counts. @throws Failure if a value is wrong or required */
 export function readFacts(document: SourceDocument, paths: readonly Path[], required: readonly Fact[]) {
   // The longest name comes first, because Terraform's `tags_all` also contains the `default_tags`.
   const fields = paths.flatMap((path) =>
@@ -67,10 +64,7 @@ const isEmpty = (value: unknown): boolean =>
 
 const absent = (wanted: string) => s.refine(s.anything(), () => E.left(wanted));
 
-/**
- * The result of an intrinsic function of CloudFormation, such as `{"Ref": "Role"}`, or in YAML `!Ref Role`, is not
- * known.
- */
+/** CloudFormation's intrinsic functions, such as `{"Ref": "Role"}`, or in YAML `!Ref Role`, have unknown results. */
 function hasIntrinsic(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const [key = '', ...others] = Object.keys(value);

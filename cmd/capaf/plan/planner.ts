@@ -120,10 +120,7 @@ export async function startPlanner(options: PlannerOptions) {
     drained.add(id);
     return E.right(undefined);
   };
-  /**
-   * Objects that need not be reconciled while others change, because they are Ready, or wait for another object of the
-   * cluster.
-   */
+  /** Objects that need no reconcile while others change, because they are Ready or wait for another object. */
   const resting = new Set<string>();
   /** The objects whose last reconcile had to wait for another object of the cluster, including deletions. */
   const waiting = new Set<string>();

@@ -59,9 +59,7 @@ export interface DiagnosticsTls {
   readonly settings: SecureContextOptions;
 }
 
-/**
- * Returns `undefined` if diagnostics are not served. @throws Error with one sentence if the value of a flag is wrong
- */
+/** Returns `undefined` if diagnostics are not served. @throws Error with one sentence if a flag's value is wrong */
 export function parseDiagnostics(
   text: (name: DiagnosticsFlag) => string,
   isSet: (name: DiagnosticsFlag) => boolean,

@@ -134,10 +134,7 @@ function flagsOf({ text, texts, isSet, ignored }: GivenFlags) {
   const managerNamespace = namespaceName('manager-namespace', text);
   const staticIdentityNamespace = namespaceName('static-identity-namespace', text);
   return {
-    /**
-     * If undefined, the manager reads the files that KUBECONFIG lists, else the pod's service account, else
-     * ~/.kube/config.
-     */
+    /** If undefined, the files in KUBECONFIG count, else the pod's service account, else ~/.kube/config. */
     ...(text('kubeconfig') !== '' && { kubeconfig: text('kubeconfig') }),
     ...(namespace !== undefined && { namespace }),
     ...(text('watch-filter') !== '' && { watchFilter: labelValue('watch-filter', text) }),

@@ -31,9 +31,7 @@ export type DrainStep =
       readonly kind: 'wait';
       /** Sorted by namespace and name. */
       readonly evict: readonly DrainPod[];
-      /**
-       * `total` counts the pods on the predecessor, and `left` those that still have to leave. `undefined` if unknown.
-       */
+      /** `total` counts the pods on the predecessor, and `left` those that have to leave. `undefined` if unknown. */
       readonly counts?: { readonly total: number; readonly left: number };
     };
 
@@ -44,9 +42,7 @@ const PATIENCE: Ms = 60_000;
 /** How many pods the message names when the drain ends. */
 const NAMED = 3;
 
-/**
- * An API server writes times in whole seconds, so a pod created in the second in which the drain began counts as newer.
- */
+/** An API server writes times in whole seconds, so a pod from the second of the drain's begin counts as newer. */
 export function toDrainPod(metadata: ObjectMeta, { since, successor }: Drain): DrainPod {
   const { name, namespace = '', uid, labels = {}, creationTimestamp = '', deletionTimestamp } = metadata;
   const owner = ownerOf({ metadata });

@@ -31,7 +31,7 @@ import { locationOf } from '../../shared/record.ts';
 import type { ControlPlaneAccounts } from '../../shared/control-plane/control-plane-accounts.ts';
 import { NAMESPACES } from '../../shared/live-profiles.ts';
 
-/** `unknown` means that the object may exist: its kind is not cached or not served, or the object cannot be decoded. */
+/** `unknown` means that the object may exist: its kind is not cached or served, or the object cannot be decoded. */
 export type InputLookup<A> =
   { readonly kind: 'found'; readonly object: A } | { readonly kind: 'absent' } | UnreadableInput;
 

@@ -19,10 +19,7 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { type KnownLocation, formatLocation, locationOf, recordOf, readRecord } from '../../shared/record.ts';
 import type { NamedEksCluster, ReconcileInputs, UnreadableInput } from './inputs.ts';
 
-/**
- * The place of the object's resources in AWS. The account is missing, because it follows from the identity's
- * credentials.
- */
+/** The place in AWS, without the account, which follows from the identity's credentials. */
 export interface Target {
   /** `undefined` if the EKS cluster comes from spec.eksCluster instead. */
   readonly clusterName: ClusterName | undefined;

@@ -68,10 +68,7 @@ export function afterSurvey(): Check {
   };
 }
 
-/**
- * Stops a change if the tags have changed, because an object in another namespace may have adopted a resource that
- * lacks this controller's tags.
- */
+/** An object in another namespace may have adopted a resource that lacks this controller's tags. */
 export function tagsUnchanged(): Check {
   return async (mutation, reconcile) => {
     const known = tagsWithoutOwner(mutation, reconcile);

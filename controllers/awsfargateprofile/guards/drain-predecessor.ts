@@ -21,7 +21,7 @@ export interface DrainServices extends LiveGuardServices {
   readonly writeRecord: (reconcile: ReconcileState, record: ReconcileState['record']) => Promise<Obstacle | undefined>;
 }
 
-/** The interval between reconciles during a drain. Other reconciles come sooner, for example when a Cluster changes. */
+/** The interval between reconciles during a drain. Others come sooner, for example when a Cluster changes. */
 export const DRAIN_INTERVAL: Ms = 10_000;
 /** A reconcile keeps a worker busy, so each list has a time limit. The next reconcile continues. */
 const LIST_LIMIT: Ms = 15_000;

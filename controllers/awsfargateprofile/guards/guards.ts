@@ -17,10 +17,7 @@ export interface ReconcileState {
   object: AWSFargateProfile;
   /** The record as this reconcile last wrote it, or will write it at its end. */
   record: ProfileRecord;
-  /**
-   * Whether the API server has confirmed, before a change in this reconcile, that no other client has written the
-   * object.
-   */
+  /** Whether the API server has confirmed in this reconcile that no other client has written the object. */
   isConfirmed?: boolean;
   readonly observed: Observed;
   readonly desired: Desired;

@@ -17,10 +17,7 @@ export interface Change {
   readonly mutation: Mutation;
   /** AWS may refuse the change without harm. The refusal is reported, and the next changes are still made. */
   readonly optional?: true;
-  /**
-   * The change narrows the controller's recorded additions to what the earlier changes leave, so all of them must have
-   * been made.
-   */
+  /** The change shortens the tag that records the controller's additions, so it needs all earlier changes. */
   readonly settles?: true;
 }
 
@@ -32,10 +29,7 @@ export type Health = 'inSync' | 'works' | 'broken' | 'notRead';
 
 export interface Plan {
   readonly changes: readonly Change[];
-  /**
-   * These changes clean up after a replacement. The object is already Ready, so a failure is reported but does not
-   * change Ready.
-   */
+  /** These changes clean up after a replacement. A failure is reported but does not change Ready. */
   readonly leftovers: readonly Change[];
   readonly end: 'inSync' | Reason;
   readonly profile: Health;
@@ -143,9 +137,7 @@ export function resourceOf(mutation: Mutation): string {
   return `${isOfProfile ? 'Fargate profile' : 'IAM role'} "${subjectOf(mutation)}"`;
 }
 
-/**
- * EKS creates or deletes one profile of a cluster at a time, so such a mutation waits in its cluster's lane (lane.ts).
- */
+/** Such a mutation waits in its cluster's lane (lane.ts), because EKS changes one profile of a cluster at a time. */
 export function isQueuedMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createProfile' | 'deleteProfile' }> {
@@ -231,9 +223,7 @@ export type MutationOutcome =
   | { readonly kind: 'roleRejected'; readonly failure: AwsFailure }
   | { readonly kind: 'failed'; readonly failure: AwsFailure };
 
-/**
- * Reports whether AWS has certainly not made the change. After a lost answer or a 5xx response, AWS may have made it.
- */
+/** Reports whether AWS has certainly not made the change. A lost answer or a 5xx response does not show that. */
 export function isWithoutEffect(outcome: MutationOutcome): boolean {
   switch (outcome.kind) {
     case 'siblingBusy':

@@ -56,7 +56,7 @@ export interface ManagedRole extends NewRole {
    * existing profiles keep working.
    */
   readonly policiesInSpec: readonly string[];
-  /** What the controller adds to the profile or role and may later remove, in the form of digests of the added tags. */
+  /** What the controller adds to the profile or role and may later remove, as digests of the added tags. */
   readonly additions: readonly string[];
   /** The lower-case keys of tags that other objects want on the role. */
   readonly keysOfOthers: readonly string[];
@@ -75,9 +75,7 @@ export interface Desired {
   readonly identity: ObjectIdentity;
   /** The role in spec.roleARN, which is never changed or deleted. */
   readonly userProvidedRole: RoleArn | undefined;
-  /**
-   * `undefined` if the object is being deleted, or if its EKS cluster is being deleted and deletionPolicy is Retain.
-   */
+  /** `undefined` if the object is being deleted, or its EKS cluster is being deleted and deletionPolicy is Retain. */
   readonly wanted: { readonly profile: WantedProfile; readonly role: WantedRole } | undefined;
   readonly unwanted: UnwantedPolicy;
   /** How a user can end the deletion if the controller cannot delete the profile. */
@@ -95,10 +93,7 @@ export interface Desired {
   readonly now: Ms;
   /** Where to look in AWS, after this reconcile has read AWS. */
   readonly record: ProfileRecord;
-  /**
-   * Profiles with this object's owner tag that are not in its record, because another copy of the object has created
-   * them.
-   */
+  /** Profiles with this object's owner tag that another copy of the object, with another record, has created. */
   readonly elsewhere: readonly FargateProfile[];
   /** Whether the object has recently lost its record, so that one of its create requests may be unanswered. */
   readonly isLost: boolean;

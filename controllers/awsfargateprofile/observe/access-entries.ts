@@ -25,10 +25,7 @@ import { ACTIVE } from '../model/profile-status.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
 
-/**
- * The authentication mode changes at most twice in a cluster's life, because EKS refuses a change back to an earlier
- * mode.
- */
+/** EKS refuses a change back to an earlier mode, so a mode changes at most twice in a cluster's life. */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
 const MOST_MODES = 1_000;
 
@@ -49,9 +46,7 @@ export class AccessEntryReader {
     this.clock = clock;
   }
 
-  /**
-   * Adds the access entries and the authentication mode that matter to what was read so far. A Left ends the reconcile.
-   */
+  /** Adds the access entries and the authentication mode that matter to what was read. A Left ends the reconcile. */
   async complete(
     session: Session,
     { target, abandonment }: { readonly target: Target; readonly abandonment: Abandonment | undefined },
@@ -103,8 +98,7 @@ export class AccessEntryReader {
   }
 
   /**
-   * Before a creation, a cached mode CONFIG_MAP is not trusted, because a user may have changed it so that the creation
-   * can continue.
+   * Before a creation, a cached CONFIG_MAP is not trusted: a user may have changed it so that the creation continues.
    */
   async readMode(
     session: Reader,

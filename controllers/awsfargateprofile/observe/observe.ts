@@ -170,10 +170,7 @@ const distinct = (names: readonly (RoleName | undefined)[]): readonly RoleName[]
       : [name],
   );
 
-/**
- * Roles do not matter yet while EKS creates or deletes the object's only profile, and before a deletion has deleted the
- * profiles.
- */
+/** Omits roles while EKS changes the object's only profile, and until a deletion has deleted the profiles. */
 async function readRoles(
   reader: AwsReader,
   looking: Looking,

@@ -16,7 +16,7 @@ import { isRecreated } from './compare.ts';
 
 /** EKS creates entries of this type for Fargate profiles. Entries of other types are never changed. */
 const FARGATE_TYPE = 'FARGATE_LINUX';
-/** IAM returns a role's creation time in whole seconds, so an entry from the same second may be older than the role. */
+/** IAM returns a role's creation time in whole seconds, so an entry of the same second may be older than the role. */
 const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
@@ -33,10 +33,7 @@ export function* prepareAccessEntry(desired: Desired, observed: Observed, princi
     yield optional({ kind: 'deleteAccessEntry', name: wanted.role.name, principal, because: 'profileCreation' });
 }
 
-/**
- * Replaces an outdated entry, or creates a missing one. Each role is checked once, because the record then says that
- * its entry is right.
- */
+/** Replaces an outdated entry, or creates a missing one. The record then says that this role's entry is right. */
 export function* ensureAccessEntry(desired: Desired, observed: Observed, role: FoundRole): PlanPart {
   if (!isCheckDue(desired, role)) return undefined;
   const isKnownRecreated = isRecreated(desired, role);

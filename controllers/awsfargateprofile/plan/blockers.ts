@@ -178,10 +178,7 @@ const checkTrustOf = ({ place, identity, wanted }: Desired, { trust }: FoundRole
     ...(wanted !== undefined && { profile: wanted.profile.name }),
   });
 
-/**
- * Returns the differences that prevent an adoption. `undefined` if adoptionPolicy or a different owner's tag forbids it
- * in any case.
- */
+/** Returns what prevents an adoption. `undefined` if adoptionPolicy or another owner's tag forbids it anyway. */
 function findAdoptionObstacles(
   desired: Desired,
   ownership: Extract<Ownership, { kind: 'foreign' }>,
@@ -230,10 +227,7 @@ function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: 
 // An EKS cluster with the authentication mode CONFIG_MAP admits pods through the ConfigMap aws-auth, in which a role
 // ARN must not have a path: https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
 
-/**
- * A provisioned object may get its profile back after a deletion in AWS, because pods may have joined the cluster
- * before.
- */
+/** A provisioned object may get a deleted profile back, because pods may have joined the cluster before. */
 export const findRolePathBlocker = (desired: Desired, observed: Observed): Reason | undefined =>
   isCreationChecked(desired) ? findRolePathProblem(desired, observed, { isLive: false }) : undefined;
 

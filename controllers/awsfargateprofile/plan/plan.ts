@@ -98,8 +98,8 @@ function findProtectedDeletion(desired: Desired, observed: Observed): Reason | u
 }
 
 /**
- * Another management cluster, or a restored backup of it, has created this profile, and may need everything that the
- * object has.
+ * Another management cluster, or a restored backup, has created this profile, and may need all of the object's
+ * resources.
  */
 const managedElsewhere = ({ wanted, abandonment }: Desired, { name, arn }: FargateProfile): Reason =>
   newReason('ManagedElsewhere', {
@@ -109,10 +109,7 @@ const managedElsewhere = ({ wanted, abandonment }: Desired, { name, arn }: Farga
     abandonment,
   });
 
-/**
- * The tag that adopts a profile or role is the only change of its plan. AWS is read again before anything else is
- * changed.
- */
+/** The tag that adopts a profile or role is the only change of its plan, because AWS must be read again after it. */
 function* adopt(desired: Desired, observed: Observed): PlanPart {
   const { wanted, identity } = desired;
   if (wanted === undefined) return undefined;

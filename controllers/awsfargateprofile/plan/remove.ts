@@ -54,10 +54,7 @@ const waitForCreate = ({ isLost }: Desired, next: string): Reason =>
     remedy: `The controller sends no second request. It waits for at most a minute, and then ${next}`,
   });
 
-/**
- * EKS does not delete a cluster that has profiles, so an object with `deletionPolicy: Retain` waits until a user
- * deletes the profile.
- */
+/** EKS does not delete a cluster with profiles, so an object with `Retain` waits until a user deletes the profile. */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
   // A profile that is not recorded may still appear and keep the EKS cluster. A role that appears stays anyway.
   const mayAppear = desired.isLost || hasOpenRequest(desired.record.profiles);
@@ -93,10 +90,7 @@ function* removeProfile(desired: Desired, observed: Observed, found: FargateProf
   }
 }
 
-/**
- * The plan ends after the deletion of a role that is recreated with a different path, because IAM may still show the
- * deleted role.
- */
+/** If the role is recreated with another path, the plan ends here, because IAM may still show the deleted role. */
 function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): PlanPart {
   const { name } = found;
   if (found.arn === desired.userProvidedRole) return undefined;
@@ -119,9 +113,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
     : undefined;
 }
 
-/**
- * Another owner's profile uses these roles of this controller, so they stay although the object no longer needs them.
- */
+/** Another owner's profile uses these roles of this controller, so they stay although the object needs them no more. */
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
@@ -155,10 +147,7 @@ function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): F
 
 export type DeletionCause = Extract<Mutation, { kind: 'deleteProfile' }>['because'];
 
-/**
- * How long after its creation, by AWS's clock, a profile that never served may be deleted because the spec was
- * corrected.
- */
+/** For how long, by AWS's clock, a new profile that never served may be deleted after a corrected spec. */
 const FIRST_ATTEMPT: Ms = 60 * 60_000;
 
 /**

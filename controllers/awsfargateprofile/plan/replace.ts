@@ -70,10 +70,7 @@ export function keptReason(desired: Desired, observed: Profiles): Reason | undef
   return newReason('PredecessorKept', facts);
 }
 
-/**
- * EKS writes the profile's name into a label of its pods, and assigns a new pod to the matching profile whose name
- * sorts first.
- */
+/** EKS labels pods with the profile's name, and assigns a new pod to the matching profile whose name sorts first. */
 export function drainObstacle(predecessor: string, successor: string): DrainObstacle | undefined {
   if (!isLabelValue(predecessor)) return 'noLabel';
   return isPreferred(successor, predecessor) ? undefined : 'comesLater';

@@ -67,10 +67,7 @@ export function ownProfiles(desired: Desired, { profiles }: Observed): readonly 
   return isToBeCreated ? [...found, { name: wanted, ownership: 'ours' }] : found;
 }
 
-/**
- * Prefers the profile that stops the reconcile, then the profile that serves until the wanted one is ACTIVE, then the
- * wanted one.
- */
+/** Prefers the profile that stops the reconcile, then the one that serves meanwhile, then the wanted one. */
 export function profileToShow(desired: Desired, observed: Observed, end: Reason | undefined): ProfileName | undefined {
   const stopping = end && profileIn(end, observed);
   if (stopping !== undefined) return stopping.name;

@@ -81,10 +81,7 @@ type Succeeded = Named & { readonly successor?: string };
 const describeSuccessor = (name: string, successor: string): string =>
   successor === name ? 'recreates it with the current spec' : `creates Fargate profile ${quoted(successor)}`;
 
-/**
- * The message changes after this time. EKS usually needs minutes to create or delete a profile. The controller never
- * gives up.
- */
+/** The message changes after this time, although EKS usually needs minutes. The controller never gives up. */
 const LATE_AFTER: Ms = 30 * MINUTE;
 
 const late = <F>(describe: (facts: F) => string) => ({

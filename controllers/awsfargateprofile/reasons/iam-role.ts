@@ -66,9 +66,7 @@ export const ROLE_REASONS = {
             : `Create the role ${ROLE_CONTENTS}. Or fix the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
   }),
-  /**
-   * `mistake` is `undefined` if only EKS rejects the role. `ours` means that the controller manages the trust policy.
-   */
+  /** `mistake` is `undefined` if only EKS rejects the role. `ours` means that the controller manages the policy. */
   RoleTrustInvalid: defineReason<
     Named & { readonly problem: string; readonly mistake?: TrustMistake; readonly ours: boolean }
   >({
@@ -141,10 +139,7 @@ export const ROLE_REASONS = {
         ? RETRIES
         : `${IF_UNREACHABLE}. ${RETRIES}. The controller could not read the access entry: ${cut(detail, MAX_FACT)}`,
   }),
-  /**
-   * `isLive` means that the profile exists and stays, because a user may have added the role to aws-auth without its
-   * path.
-   */
+  /** `isLive`: the profile stays, because a user may have added the role to aws-auth without its path. */
   RolePathNotMapped: defineReason<
     Named & { readonly path: string; readonly field: string; readonly cluster: string; readonly isLive?: boolean }
   >({

@@ -42,10 +42,7 @@ export function eventsAfter(reconcile: CompletedReconcile): readonly EventSpec[]
   ];
 }
 
-/**
- * With the reason `RoleRecreated`, the problem's event already contains the error message of a refused change of an
- * access entry.
- */
+/** With the reason `RoleRecreated`, the problem's event already contains AWS's refusal to change an access entry. */
 function stepsToReport(reconcile: CompletedReconcile): readonly Step[] {
   const steps = reconcile.execution?.steps ?? [];
   return reasonOf(reconcile)?.name === 'RoleRecreated'
@@ -317,10 +314,7 @@ function isTold({ object, end, told }: CompletedReconcile, reason: Reason): bool
   return types.some((type) => conditionOf(object.status?.conditions, type)?.reason === reason.name);
 }
 
-/**
- * Announces each problem that begins or changes. After a start, the problems of an object that was Ready count as
- * announced.
- */
+/** Announces each problem that begins or changes. After a start, a Ready object's problems count as announced. */
 function eventsOfAdvice(reconcile: CompletedReconcile): readonly EventSpec[] {
   const { object, told } = reconcile;
   const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';

@@ -20,10 +20,7 @@ interface PhaseLabels {
   readonly reason: string;
 }
 
-/**
- * From half a minute, which one Fargate profile needs, to eight hours, which an object that waits for its cluster can
- * need.
- */
+/** From half a minute, one Fargate profile's time, to eight hours, for an object that waits for its cluster. */
 const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
 
 /**
@@ -153,10 +150,7 @@ export function phaseOf(object: AWSFargateProfile): PhaseLabels {
   return labels('Unknown', ready?.reason);
 }
 
-/**
- * Another client can write any reason into status, and each label value needs memory. So unknown reasons become
- * `Other`.
- */
+/** Another client can write any reason into status, and each label value needs memory, so others become `Other`. */
 const boundedReason = (reason: string): string =>
   Object.hasOwn(REASONS, reason) || PROFILE_PHASES.some((phase) => phase === reason) || reason === 'InvalidObject'
     ? reason

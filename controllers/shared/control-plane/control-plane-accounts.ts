@@ -8,10 +8,7 @@ import { credentialsName, type Sessions } from '../../../pkg/cloud/index.ts';
 /** The maximum number of entries, each of less than 200 bytes: one per namespace and identity. */
 const MAX_KNOWN = 1_000;
 
-/**
- * An AWSManagedControlPlane does not contain its AWS account, so AWS STS is called with the credentials of its
- * identity.
- */
+/** An AWSManagedControlPlane does not contain its AWS account, so STS is called with its identity's credentials. */
 export class ControlPlaneAccounts {
   private readonly sessions: Sessions;
   private readonly known = new Lru<AccountId>({ maxEntries: MAX_KNOWN });

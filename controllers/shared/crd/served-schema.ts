@@ -79,10 +79,7 @@ export class ServedSchema {
     this.options = options;
   }
 
-  /**
-   * `undefined` means that there is nothing to restore. After a change of this state, the next check reads the CRD
-   * again.
-   */
+  /** `undefined` means that nothing has to be restored. After a change, the next check reads the CRD again. */
   setKeeper(keeper: KeeperState | undefined): void {
     if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)
       this.last = { ...this.last, at: Number.NEGATIVE_INFINITY };
@@ -106,7 +103,7 @@ export class ServedSchema {
     }
   }
 
-  /** Returns false if a check in the last five minutes showed a foreign CRD, because cached objects may lack fields. */
+  /** Returns false if a check in the last five minutes showed a foreign CRD, as cached objects may lack fields. */
   isSettled(): boolean {
     return this.options.clock.monotonic() - this.foreignAt >= MAX_CACHE_LAG;
   }

@@ -14,9 +14,7 @@ export function missingStoredVersions(installed: KubeObject | undefined): readon
   return versions.filter((version) => typeof version === 'string').filter((version) => !OUR_VERSIONS.includes(version));
 }
 
-/**
- * Adds the missing stored versions, so that the API server accepts this release's CRD in place of the installed one.
- */
+/** Adds the missing stored versions, so that the API server accepts this CRD in place of the installed one. */
 export function crdOver(installed: KubeObject | undefined) {
   const added = missingStoredVersions(installed).map(unservedVersion);
   return { ...ourCrd, spec: { ...ourCrd.spec, versions: [...ourCrd.spec.versions, ...added] } };

@@ -10,10 +10,7 @@ export interface Page<A> {
   readonly next: string | undefined;
 }
 
-/**
- * Fails when AWS repeats or omits a next page's token, because callers assume that resources missing from the list do
- * not exist.
- */
+/** Fails when AWS repeats or omits a token, because callers assume that resources outside of the list do not exist. */
 export async function listAllPages<A>(
   of: { readonly service: AwsService; readonly operation: string },
   page: (token: string | undefined) => Call<Page<A>>,

@@ -13,9 +13,7 @@ import { rejectedCredentials, type CredentialsProblem } from './credentials-prob
 
 export interface AssumedRoleConfig extends AwsConfig {
   readonly accounts: Pick<CallerAccounts, 'verify'>;
-  /**
-   * The manager's region, if known. Its STS endpoint is preferred, because a private network may reach only that one.
-   */
+  /** The manager's region, if known. Its STS endpoint is preferred, because a private network may reach only it. */
   readonly region: string | undefined;
 }
 

@@ -30,10 +30,7 @@ export interface Rejection {
 
 type Lookup = E.Either<AwsFailure, AccountId>;
 
-/**
- * Without a cached result, each of a thousand objects with rejected credentials would call STS and fetch the
- * credentials again.
- */
+/** Without a cached result, each of a thousand objects with rejected credentials would call STS again. */
 const RESULT_TTL: Ms = 5_000;
 /** Unused STS clients and partitions are discarded after this time. */
 const KEPT_UNUSED: Ms = 30 * 60_000;

@@ -49,7 +49,7 @@ const FETCH_DEADLINE: Ms = 10_000;
  * Otherwise each of a thousand objects would fetch again.
  */
 const RETRY_INTERVAL: Ms = 5_000;
-/** Credentials that do not expire are fetched again after this time, because the file that contains them may change. */
+/** Credentials that do not expire are fetched again after this time, because their file may change. */
 const REREAD_INTERVAL: Ms = 60_000;
 /** If the renewal of cached credentials fails, they stay in use until only this time is left before they expire. */
 const MIN_VALIDITY: Ms = 30_000;
@@ -155,9 +155,7 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
     { cause },
   );
 
-/**
- * Unused credentials are removed after this time, or later if the resync interval is long (see {@link retentionOf}).
- */
+/** Unused credentials are removed after this time, or later with a long resync interval (see {@link retentionOf}). */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
 /** All reconciles and assumed roles that use the same source share its credentials. */
@@ -195,9 +193,7 @@ export class CredentialPool {
   }
 }
 
-/**
- * The longest pause between two reconciles of an unchanged object, in resync intervals; above 1, because of the jitter.
- */
+/** The longest pause between two reconciles of an unchanged object, in resync intervals. Jitter lengthens it. */
 const LONGEST_PAUSE = 1.5;
 
 /** Keeps an unused entry at least until the next reconcile of an unchanged object. */

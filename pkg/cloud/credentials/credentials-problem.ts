@@ -22,10 +22,7 @@ export type CredentialsProblemReason =
   | 'IdentityInvalid'
   | 'SecretNotFound'
   | 'SecretIncomplete'
-  /**
-   * The role does not exist, does not trust the credentials, or they lack sts:AssumeRole: AWS uses one error for all
-   * three.
-   */
+  /** AWS uses one error if the role is missing, does not trust the credentials, or if these lack sts:AssumeRole. */
   | 'AssumeRoleDenied'
   /** AWS rejects a parameter of AssumeRole that comes from the identity, such as its session policy. */
   | 'AssumeRoleRefused'

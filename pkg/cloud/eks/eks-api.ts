@@ -27,10 +27,7 @@ export interface FargateProfile {
   }[];
 }
 
-/**
- * EKS uses the error ResourceNotFound for both a missing resource and a missing cluster; the message distinguishes
- * them.
- */
+/** EKS's error ResourceNotFound means a missing resource or a missing cluster. The message distinguishes them. */
 export type Missing = { readonly kind: 'absent' } | { readonly kind: 'clusterGone' };
 
 export type ProfileLookup = { readonly kind: 'found'; readonly profile: FargateProfile } | Missing;

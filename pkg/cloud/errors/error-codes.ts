@@ -210,7 +210,7 @@ export const isInvalidRequest: FailurePredicate = (failure) =>
     'UnmodifiableEntity',
   )(failure) && !anyOf(isRoleRejected, isClusterNotActive, isClusterUpdating, isAccessDenied)(failure);
 
-/** Omits values such as request IDs and times, so that a condition does not change while the failure stays the same. */
+/** Omits values such as request IDs and times, so that a condition is stable while the failure stays the same. */
 export function describeFailure(failure: AwsFailure): string {
   const words = failure.message
     .replace(/\s+/g, ' ')

@@ -35,9 +35,7 @@ export function newCheckedHandler(transport: AwsTransport) {
   });
 }
 
-/**
- * For the SDK's credential providers, which do not change AWS and so need no leadership. `limit` aborts all requests.
- */
+/** For the SDK's credential providers, which change nothing and so need no leadership. `limit` aborts all requests. */
 export function newUncheckedHandler(transport: AwsTransport, limit: AbortSignal) {
   return newHandler((request) => transport.handle(request, { abortSignal: limit }));
 }

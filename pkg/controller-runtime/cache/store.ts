@@ -96,10 +96,7 @@ export class Store {
     return this.newestVersion;
   }
 
-  /**
-   * False only after discovery has shown that the API server does not serve the kind, because a load balancer can
-   * answer 404 too.
-   */
+  /** False after discovery has shown that the kind is not served, because a load balancer can answer 404. */
   get served(): boolean {
     return this.isKindServed;
   }
@@ -166,10 +163,7 @@ export class Store {
     for (const _ of this.replacing(items, resourceVersion));
   }
 
-  /**
-   * Does the same as {@link replaceAll}, with a pause after each object, so that a long list does not block the
-   * process.
-   */
+  /** Does the same as {@link replaceAll}, with a pause after each object, so that a long list blocks nothing. */
   *replacing(items: readonly KubeObject[], resourceVersion: string): Generator<void> {
     // Only a restore of etcd from a backup, or an answer from another API server, makes a list older than an earlier
     // list or watch event.
@@ -199,15 +193,13 @@ export class Store {
     this.setUnknown(undefined);
   }
 
-  /**
-   * For an object that the watch reports as added or modified. Keeps a newer version that a write has already stored.
-   */
+  /** Stores an object that the watch reports as added or modified, but keeps a newer version from a write. */
   upsert(object: KubeObject): void {
     this.put(object);
     this.advance(object.metadata.resourceVersion);
   }
 
-  /** Removes an object that the watch reports as deleted, but keeps a newer version that a write has already stored. */
+  /** Removes an object that the watch reports as deleted, but keeps a newer version from a write. */
   remove(object: KubeObject): void {
     const version = object.metadata.resourceVersion;
     const stored = this.objects.get(keyText(keyOf(object)));
@@ -237,9 +229,7 @@ export class Store {
     this.setUnknown(reason);
   }
 
-  /**
-   * Must be called instead of {@link markUnknown} if discovery has shown that the API server does not serve the kind.
-   */
+  /** Like {@link markUnknown}, for a kind that discovery has shown not to be served. */
   markUnserved(reason: string): void {
     this.isKindServed = false;
     this.setUnknown(reason);

@@ -78,10 +78,7 @@ export class LeaseLock {
     return { object, sentAt };
   }
 
-  /**
-   * Makes this process the holder, or renews its lease. Rejects with a conflict if the Lease has changed since the
-   * read.
-   */
+  /** Makes this process the holder, or renews its lease. Rejects with a conflict if the Lease has changed. */
   async update({ object: read, spec }: LeaseVersion, signal: AbortSignal): Promise<WrittenLease> {
     const { holderIdentity, acquireTime, leaseTransitions = 0 } = spec;
     const isRenewal = holderIdentity === this.options.identity;

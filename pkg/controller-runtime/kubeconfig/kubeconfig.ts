@@ -205,10 +205,7 @@ const LOCAL_FIELDS = [
   'certificate-authority',
 ];
 
-/**
- * A user who can write a kubeconfig that others receive must not be able to run programs or read files on their
- * machines.
- */
+/** A user who can write a kubeconfig that others receive must not run programs or read files on their machines. */
 function refuseLocalFields(source: string, { name, content }: NamedEntry): void {
   const field = LOCAL_FIELDS.find((each) => content[each] !== undefined);
   if (field !== undefined)

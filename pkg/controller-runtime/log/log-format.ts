@@ -66,9 +66,7 @@ function isObjectKey(value: unknown): value is { readonly namespace: string; rea
 const quote = (text: string): string => JSON.stringify(text);
 const printable = (line: string): string => (hasHidden(line) ? quote(line) : line);
 
-/**
- * Uses the fields of Kubernetes' JSON logging (component-base), a field per key of the log call, `level` and `stack`.
- */
+/** Uses the fields of Kubernetes' JSON logging (component-base), one per key of the log call, `level` and `stack`. */
 export function formatJson(record: LogRecord): string {
   const stack = record.error === undefined ? undefined : errorStack(record.error);
   const fields = {

@@ -14,10 +14,7 @@ export interface DispatcherOptions {
   readonly socket?: NonNullable<ProxyAgent.Options['requestTls']>;
 }
 
-/**
- * Sends requests over HTTP/1.1, directly or in tunnels through a proxy. Only the caller's signal limits the time of a
- * request.
- */
+/** Sends HTTP/1.1 requests, directly or in proxy tunnels. Only the caller's signal limits the time of a request. */
 export function newDispatcher({
   proxy,
   connections,

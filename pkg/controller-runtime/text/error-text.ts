@@ -45,7 +45,7 @@ export function errorStack(error: unknown): string | undefined {
   return stacks.length === 0 ? undefined : stacks.join('\nCaused by: ');
 }
 
-/** Never throws. A value without a JSON form (a circular reference, a function, a throwing getter) becomes a string. */
+/** Never throws. A value without a JSON form (a circular reference, function, or throwing getter) becomes a string. */
 export function toJson(value: unknown): string {
   const above: unknown[] = [];
   const replace = function (this: unknown, _key: string, inner: unknown): unknown {

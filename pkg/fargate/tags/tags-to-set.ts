@@ -53,9 +53,7 @@ export function profileTags(
   return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(sources) }, sources, keepCase);
 }
 
-/**
- * The result omits the tags that record the controller's additions. IAM treats keys that differ only in case as equal.
- */
+/** The result omits the tags that record the controller's additions. IAM ignores case in keys. */
 export function roleTags(
   { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
   sources: TagSources,
@@ -76,9 +74,7 @@ export const roleOwnershipTags = ({
   readonly namespace: string;
 }): Tags => ({ [EKS_CLUSTER_TAG]: eksClusterArn, [NAMESPACE_TAG]: namespace });
 
-/**
- * If one source contains tags with different values whose keys AWS treats as equal, AWS would keep only one of them.
- */
+/** If one source contains different values for keys that AWS treats as equal, AWS would keep only one of them. */
 function conflictingKeys(tags: Tags, source: string, fold: KeyFold): readonly string[] {
   const firsts = new Map<string, readonly [key: string, value: string]>();
   return sortedEntries(tags).flatMap(([key, value]) => {

@@ -24,9 +24,7 @@ export interface RoleInCluster {
 export interface RoleUsers {
   /** The key of another AWSFargateProfile with the finalizer that uses the role. */
   readonly other: string | undefined;
-  /**
-   * Deleted AWSFargateProfiles use the role as long as EKS has one of their profiles. Maps owner tags to object keys.
-   */
+  /** Deleted AWSFargateProfiles use the role while EKS has one of their profiles. Maps owner tags to object keys. */
   readonly leaving: ReadonlyMap<string, string>;
 }
 
@@ -44,10 +42,7 @@ export interface LiveRoleUsers {
   sharersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleSharers>;
 }
 
-/**
- * The manager's cache contains the objects with the label value `watchFilter`, so only the others are searched for
- * sharers.
- */
+/** Only objects without the label value `watchFilter` are read as sharers. The manager's cache has the others. */
 export function newLiveRoleUsers(
   sources: FreshProfilesSources & { readonly watchFilter?: string | undefined },
 ): LiveRoleUsers {
@@ -100,10 +95,7 @@ function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): Role
   return { key: keyText(key), owner: ownerTagValue(key), uid: item.metadata.uid, mayUse };
 }
 
-/**
- * For an object that cannot be decoded, or whose record cannot be read. It may use each role whose name occurs anywhere
- * in it.
- */
+/** For an object that cannot be decoded, or whose record is unreadable. It may use each role whose name it contains. */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>

@@ -44,10 +44,7 @@ export function findRoleSharers(
   });
 }
 
-/**
- * If two objects share a managed role but want different settings, the older object wins. Otherwise each would undo the
- * other's changes.
- */
+/** If objects want different settings for a shared role, the older one wins. Otherwise each would undo the other's. */
 export function wishesOfOthers(
   object: AWSFargateProfile,
   sharers: readonly AWSFargateProfile[],
