@@ -287,10 +287,7 @@ const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 
-/**
- * Accepts CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the role that all profiles share if CAPA may not
- * create roles.
- */
+/** CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the shared role if CAPA may not create roles. */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;
 

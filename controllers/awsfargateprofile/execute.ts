@@ -127,7 +127,7 @@ function tolerate({ mutation, optional }: Change, reason: Reason, execution: Exe
   // After other errors, the next attempt may succeed, so the execution ends.
   const isRefusal = reason.name === 'AccessDenied' || reason.name === 'Refused' || reason.name === 'AWSQuotaExceeded';
   if (optional !== true || isUnreported(reason) || !(isRefusal || mutation.kind === 'setBoundary')) return reason;
-  // A refused change of an access entry only has an event, because its permission is optional.
+  // A refused change of an access entry only has an event, because the permission for it is optional.
   if (!isAccessEntryMutation(mutation)) execution.notices.push(reason);
   return undefined;
 }

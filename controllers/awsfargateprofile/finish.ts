@@ -157,10 +157,7 @@ export class Finisher {
     return this.removeFinalizer(object, events, { steps: [], context });
   }
 
-  /**
-   * Nothing was created in AWS, so credentials that never worked must not block the deletion forever. `reason` says why
-   * AWS cannot be called.
-   */
+  /** Nothing was created in AWS, so credentials that never worked must not block the deletion forever. */
   async releaseWithoutCredentials(
     object: AWSFargateProfile,
     reason: Reason,

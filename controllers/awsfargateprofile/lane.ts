@@ -56,9 +56,7 @@ export interface LanesOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly caches: Pick<Caches, 'profiles' | 'typed'>;
   readonly retryStore: Pick<RetryStore, 'isStoppedOtherwise'>;
-  /**
-   * Enqueues an object whose turn may have come. A lost call costs 30 s, after which the object is reconciled anyway.
-   */
+  /** Enqueues an object whose turn may have come. A lost call costs 30 s, after which it is reconciled anyway. */
   readonly wake: (key: ObjectKey, place: 'first' | 'second') => void;
   /** Demotes an object that was the first, because another object now goes before it. */
   readonly overtaken: (key: ObjectKey) => void;

@@ -238,7 +238,7 @@ export function withProfileFailure(state: RetryState, generation: number, now: M
 export const attemptsOf = ({ recovery }: RetryState, generation: number): number =>
   recovery?.generation === generation ? recovery.attempts : 0;
 
-/** To call when AWS has accepted a retry. */
+/** Must be called when AWS has accepted a retry. */
 export function withAttempt(state: RetryState, generation: number): RetryState {
   return { ...state, recovery: { generation, attempts: attemptsOf(state, generation) + 1 } };
 }

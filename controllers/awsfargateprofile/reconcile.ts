@@ -281,8 +281,7 @@ export class Reconciler {
   }
 
   /**
-   * Adds the control plane's finalizer, opens a session, and collects what other objects want for the role. A Left ends
-   * the reconcile.
+   * Adds the control plane's finalizer, opens a session, and collects other objects' wishes. A Left ends the reconcile.
    */
   private async openAws(
     object: AWSFargateProfile,

@@ -51,10 +51,7 @@ export function withUnanswered(
   return Object.fromEntries(open.map((key) => [key, known[key] ?? { since: now }]));
 }
 
-/**
- * Marks the requests that AWS has refused as old. The annotation may still contain them, because the API server may not
- * answer for a while.
- */
+/** Marks refused requests as old. The annotation may still contain them while the API server does not answer. */
 export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, after: ProfileRecord): Unanswered {
   const open = Object.keys(withUnanswered({}, after, 0));
   const refused = Object.keys(withUnanswered({}, ahead, 0)).filter((key) => !open.includes(key));
@@ -167,7 +164,7 @@ export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions
   };
 }
 
-/** No create request in this record explains the profile. It was found, so it is never deleted as unfinished. */
+/** No create request in this record explains the profile, so it is never deleted as unfinished. */
 const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
   const id = profileIdOf(arn);
   return { name, ...(id !== undefined && { id }), served: true };
@@ -214,8 +211,7 @@ function settleRoles(
     if ((read.isUserProvided || read.isTheirs) && entry.managed !== false) return [];
     const { requestedAt: _answered, ...known } = entry;
     if (entry.id === read.found.id || entry.managed === false) return [known];
-    // A recreated role's entry keeps the former ID until its access entry is right. Another owner's role leaves the
-    // record.
+    // A recreated role's entry keeps the former ID until its access entry is right. Another owner's role leaves.
     if (!read.isOurs) return [];
     return [entry.id === undefined ? { ...known, id: read.found.id } : known];
   });

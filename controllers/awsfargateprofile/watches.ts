@@ -78,10 +78,7 @@ function inTurns<A>(clock: Clock, items: readonly A[], work: (item: A) => void):
 /** Takes a few milliseconds. */
 const ITEMS_PER_TURN = 200;
 
-/**
- * An object without `identityRef` uses AWSClusterControllerIdentity `default`, which decides which namespaces may use
- * the manager's credentials.
- */
+/** Without `identityRef`, AWSClusterControllerIdentity `default` decides who may use the manager's credentials. */
 function isAffected(
   { clusters, controlPlanes }: WatchesOptions['caches'],
   object: KubeObject,

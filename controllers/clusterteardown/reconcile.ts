@@ -154,7 +154,7 @@ interface ControlPlaneEntries {
 const objectsOf = (entries: readonly TypedEntry<unknown>[]): readonly KubeObject[] =>
   entries.map(({ object }) => object);
 
-/** Left is a terminal error: only a change of the object helps, and its watch event triggers the next reconcile. */
+/** A Left is a terminal error: only a change of the object helps, and its watch event triggers the next reconcile. */
 function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): E.Either<Requeue, A | undefined> {
   if (entry === undefined) return E.right(undefined);
   const { object, decoded } = entry;

@@ -28,16 +28,11 @@ interface Wait {
   readonly toldAt: Ms;
 }
 
-/**
- * How long another manager may take to delete the AWSFargateProfile. EKS deletes a cluster's profiles one by one, each
- * in about two minutes.
- */
+/** For another manager's deletion of the AWSFargateProfile. EKS takes two minutes per profile, one by one. */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
 /** For a control plane that stays. This manager's cache may be behind, or another manager may begin the deletion. */
 const PATIENCE: Ms = 25_000;
-/**
- * The shortest time between events about one AWSFargateProfile, because reconciles are frequent and events are limited.
- */
+/** Between two events about one AWSFargateProfile, because reconciles are frequent and events are limited. */
 const EVENT_INTERVAL: Ms = 30_000;
 
 export class FinalizerSync {
@@ -159,10 +154,7 @@ export class FinalizerSync {
   }
 }
 
-/**
- * If an AWSFargateProfile cannot be decoded and its spec.clusterName is not a string, it may belong to any cluster in
- * its namespace.
- */
+/** An AWSFargateProfile whose spec.clusterName is not a string may belong to any cluster in its namespace. */
 function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
   const named = fieldAt(item.spec, 'clusterName');
   if (typeof named === 'string') return named === cluster;

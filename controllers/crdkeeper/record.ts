@@ -11,10 +11,7 @@ const Restoration = object({
   at: integer({ format: 'int64' }),
   /** The restored parts. Only these can be reverted by another client. */
   parts: list(string()),
-  /**
-   * Restorations that have begun. They may have failed: after a request without an answer, or a crash, only the API
-   * server shows it.
-   */
+  /** Restorations that may have failed. After a lost answer or a crash, only the API server shows the result. */
   begun: optional(list(string())),
   /** The fields dropped under another provider's CRD, until `lost` lists the objects that lost them. */
   dropped: optional(list(string())),
@@ -46,7 +43,7 @@ export function parseRecord(text: string): KeeperRecord | undefined {
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
 
-/** Moves the begun parts that `isRestored` accepts to the restored parts. Returns the same record without any. */
+/** Moves the begun parts that `isRestored` accepts to the restored parts, or returns the same record. */
 export function withRestored(record: KeeperRecord, isRestored: (part: string) => boolean): KeeperRecord {
   const restored = record.restorations.at(-1)?.begun?.filter(isRestored) ?? [];
   return restored.length === 0

@@ -54,10 +54,7 @@ export interface RecordedRole {
   readonly id?: string;
   /** AWS's time of the create request, in ms since 1970, until a read has returned the role. */
   readonly requestedAt?: Ms;
-  /**
-   * Whether the access entry belongs to the role with this ID. EKS binds an entry to the ID and does not correct it
-   * when a role is recreated.
-   */
+  /** Whether the access entry belongs to the role with this ID. EKS does not correct the entry of a recreated role. */
   readonly checked?: true;
   /**
    * `false` means that the role belongs to a different owner and the profile only uses it. Such a role never delays the
@@ -112,10 +109,7 @@ export function readRecord({ metadata }: { readonly metadata: ObjectMeta }): Rea
 
 const ABSENT: ReadRecord = { kind: 'absent' };
 
-/**
- * Without a record, computes one from status. A profile in status counts as `served`, so that an old status can never
- * cause a deletion.
- */
+/** Without a record, uses status. A profile in status counts as `served`, so an old status never causes a deletion. */
 export function recordOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>): ProfileRecord {
   const read = readRecord(object);
   return read.kind === 'recorded' ? read.record : recordFromStatus(object);
@@ -161,7 +155,7 @@ export const profileIdOf = (arn: string): string | undefined => arn.split('/').a
 export const currentEntry = (entries: readonly RecordedProfile[]): RecordedProfile | undefined =>
   entries.findLast(({ served }) => served === true) ?? entries.at(-1);
 
-/** Returns the profile of the record's newest entry that `served`. */
+/** Returns the profile in `among` that the record shows as the last to have `served`. */
 export const servedIn = <A extends { readonly arn: string }>(
   { profiles }: ProfileRecord,
   among: readonly A[],

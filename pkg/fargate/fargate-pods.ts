@@ -7,7 +7,7 @@ export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 /** EKS cannot label the pods of a profile whose name is no valid label value, for example with 64 characters. */
 export const isLabelValue = (profile: string): boolean => /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(profile);
 
-/** This controller recreates the pod. A ReplicaSet with a Deployment's hash in its name belongs to it. */
+/** This controller recreates the pod. A ReplicaSet with a Deployment's hash in its name stands for the Deployment. */
 export function ownerOf({ metadata: { labels = {}, ownerReferences = [] } }: { readonly metadata: ObjectMeta }) {
   const reference = ownerReferences.find(({ controller }) => controller === true);
   if (reference === undefined) return null;

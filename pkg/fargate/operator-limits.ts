@@ -2,10 +2,7 @@ import type { AccountId } from '../../api/names.ts';
 import { matchesWildcard } from './wildcard.ts';
 import type { AwsLocation } from './arns.ts';
 
-/**
- * The limits that the operator sets. In a pattern, `*` stands for any number of characters and `?` for one, as in IAM
- * policies.
- */
+/** In a pattern, `*` stands for any number of characters and `?` for one, as in IAM policies. */
 export interface OperatorLimits {
   /**
    * The ARN of the permissions boundary that each role created by this controller must have. `*` in place of partition

@@ -14,19 +14,14 @@ import {
   tagValue,
 } from './tags/tag-keys.ts';
 
-/**
- * CAPA may have created these resources for one AWSFargateProfile. They are recognized by name, because CAPA's tags do
- * not contain the object.
- */
+/** CAPA may have created these resources. They are recognized by name, because CAPA's tags do not name the object. */
 export interface AdoptableNames {
   readonly profile: ProfileName;
   readonly roles: readonly RoleName[];
 }
 
 export type Ownership =
-  /**
-   * Not `stamped`: CAPA created the resource for this object, and this controller must tag it before any other change.
-   */
+  /** Not `stamped`: CAPA created the resource for this object, and this controller must tag it before it changes it. */
   | { readonly kind: 'ours'; readonly stamped: boolean }
   /**
    * The resource must not be changed or deleted. `whose` completes the sentence "it belongs to …". `claimed` means that

@@ -24,10 +24,7 @@ export async function readManaged({ client, namespace }: KubeAccess, cluster: st
   };
 }
 
-/**
- * Returns the profiles in EKS, with facts from the objects, and those that exist only in objects. If EKS does not
- * answer, uses only the objects.
- */
+/** Adds facts from the objects to the profiles in EKS. If EKS does not answer, uses only the objects. */
 export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[] | undefined): readonly Profile[] {
   if (inEks === undefined) return objects.flatMap((object) => [toProfile(object, undefined), ...inReplacement(object)]);
   const predecessors = new Set(objects.flatMap(({ status }) => status?.predecessors?.map(({ name }) => name) ?? []));

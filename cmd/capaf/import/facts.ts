@@ -34,7 +34,7 @@ const FIELDS = {
   arn: /^(?:fargate_?profile_?)?arn$/i,
 };
 
-/** For each fact, the first path that contains it counts. @throws Failure if a value is wrong or required */
+/** For each fact, the first path that contains it counts. @throws Failure if a value is wrong or missing */
 export function readFacts(document: SourceDocument, paths: readonly Path[], required: readonly Fact[]) {
   // The longest name comes first, because Terraform's `tags_all` also contains the `default_tags`.
   const fields = paths.flatMap((path) =>

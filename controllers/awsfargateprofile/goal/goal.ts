@@ -201,7 +201,8 @@ const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: Reconcile
   isNamespaceTerminating || (cluster.kind === 'found' && isDeletingForGood(cluster.object));
 
 // With `deletionPolicy: Retain`, the profile and its role stay in AWS when their object is deleted. But EKS does not
-// delete a cluster that has Fargate profiles, so the object stays until its profile is gone.
+// delete a cluster that has Fargate profiles. So while the EKS cluster is being deleted, the object stays until its
+// profile is gone.
 
 export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
   const { object, controlPlane } = inputs;

@@ -44,10 +44,7 @@ export interface UnreadableInput {
 
 export interface ReconcileInputs {
   readonly object: AWSFargateProfile;
-  /**
-   * `none` means that spec.clusterName is not set, and that no Cluster in the namespace manages the EKS cluster in
-   * spec.eksCluster.
-   */
+  /** `none`: spec.clusterName is not set, and no Cluster in the namespace manages the cluster in spec.eksCluster. */
   readonly cluster: InputLookup<Cluster> | { readonly kind: 'none' };
   /** Set only by a read from the API server. */
   readonly isNamespaceTerminating?: boolean;

@@ -46,10 +46,7 @@ export interface ControlPlaneFacts {
   readonly creationBlocker: Reason | undefined;
   /** Set for an object with spec.eksCluster, because only EKS shows whether the EKS cluster is ready. */
   readonly isReadinessOfEks?: true;
-  /**
-   * Nothing may be created in these accounts for an object without AWS resources, because a control plane there may
-   * manage its EKS cluster.
-   */
+  /** In these accounts, a control plane may manage the EKS cluster, so nothing new may be created for the object. */
   readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
 }
 

@@ -97,9 +97,7 @@ export class AccessEntryReader {
     return E.right({ ...known, found: lookup.right.kind === 'found' ? lookup.right.entry : undefined });
   }
 
-  /**
-   * Before a creation, a cached CONFIG_MAP is not trusted: a user may have changed it so that the creation continues.
-   */
+  /** Before a creation, a cached CONFIG_MAP is not trusted: a user may have changed the mode for this creation. */
   async readMode(
     session: Reader,
     cluster: AskedCluster,
@@ -174,10 +172,7 @@ function isRecreated({ record }: Looking, { name, id }: FoundRole): boolean {
   return known !== undefined && known !== id;
 }
 
-/**
- * The next step that needs the mode. In an EKS cluster that admits pods through the ConfigMap aws-auth, a role with a
- * path does not work.
- */
+/** The next step that needs the mode. With the ConfigMap aws-auth, EKS does not admit pods of a role with a path. */
 function modeNeededBefore(looking: Looking, seen: ProfilesAndRoles): 'creation' | 'readiness' | undefined {
   if (looking.isLeaving || seen.cluster === 'gone' || seen.roles.some(({ found }) => found === 'unread'))
     return undefined;

@@ -170,7 +170,7 @@ const distinct = (names: readonly (RoleName | undefined)[]): readonly RoleName[]
       : [name],
   );
 
-/** Omits roles while EKS changes the object's only profile, and until a deletion has deleted the profiles. */
+/** Leaves roles unread while EKS changes the object's only profile, and until a deletion has deleted the profiles. */
 async function readRoles(
   reader: AwsReader,
   looking: Looking,

@@ -97,10 +97,7 @@ function findProtectedDeletion(desired: Desired, observed: Observed): Reason | u
     : newReason('ClusterDeletionProtected', { cluster, region: desired.place.region });
 }
 
-/**
- * Another management cluster, or a restored backup, has created this profile, and may need all of the object's
- * resources.
- */
+/** Another management cluster, or a restored backup, has created this profile, and may need the object's resources. */
 const managedElsewhere = ({ wanted, abandonment }: Desired, { name, arn }: FargateProfile): Reason =>
   newReason('ManagedElsewhere', {
     name,

@@ -113,7 +113,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
     : undefined;
 }
 
-/** Another owner's profile uses these roles of this controller, so they stay although the object needs them no more. */
+/** Another owner's profile uses these roles of this controller, so they stay although the object needs none. */
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
@@ -169,10 +169,7 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
   return isQuotaExceeded && isDispensable ? 'unwanted' : undefined;
 }
 
-/**
- * Pods need the last ACTIVE profile until the wanted one is ACTIVE, even if no reconcile has found everything in order
- * since its creation.
- */
+/** Pods need the last ACTIVE profile until the wanted one is ACTIVE, even if it has not matched the spec yet. */
 const isLastActive = (desired: Desired, { profiles }: Observed, found: FargateProfile): boolean =>
   found.status === ACTIVE &&
   !oursOf(desired, profiles).some(({ name, status }) => name !== found.name && status === ACTIVE);

@@ -29,10 +29,7 @@ export const EKS_CLUSTER_REASONS = {
     remedy: ({ status }) =>
       status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues',
   }),
-  /**
-   * `said` is EKS's answer to a profile change in this cluster, maybe for another object. No such change is sent for
-   * the `remaining` time.
-   */
+  /** `said` is EKS's answer to a profile change in this cluster. No such change is sent for the `remaining` time. */
   ClusterUpdating: defineReason<{ readonly cluster: string; readonly said: string; readonly remaining: Ms }>({
     nature: 'wait',
     ...eks,

@@ -19,10 +19,7 @@ const iam = { conditionType: 'IAMFargateRolesReady' } as const;
 type Named = { readonly name: string };
 
 export const OWNERSHIP_REASONS = {
-  /**
-   * `adoption` is the adoptionPolicy with which the controller would adopt the profile. `obstacles` says why even
-   * `Always` does not.
-   */
+  /** The adoptionPolicy `adoption` would let the controller adopt. `obstacles` says why even `Always` does not. */
   ProfileNotOwned: defineReason<
     Named &
       SpecChangeable & {

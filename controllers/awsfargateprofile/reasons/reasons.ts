@@ -24,10 +24,7 @@ import {
 } from './kubernetes.ts';
 import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 
-/**
- * Within this time the rate limiter usually admits a request again, the manager renews its lease, or another reconcile
- * releases a role's lock.
- */
+/** Usually enough for the rate limiter, for the renewal of a lease, or for another reconcile to release a lock. */
 const MOMENT: Ms = 1_000;
 const unreported = { nature: 'wait', unreported: true, poll: pollEvery(MOMENT), describe: () => '' } as const;
 

@@ -217,10 +217,7 @@ function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'pro
   return what === 'role' && planned.length > 0 && planned.every(isMade);
 }
 
-/**
- * `retry` becomes `human` after many attempts. A reason with a `patience` is shown as `retry` until this time is over,
- * and then as `human`.
- */
+/** With a `patience`, the nature is `retry` until then. Without, `retry` becomes `human` after many attempts. */
 export function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
   const nature = natureOf(reason);
   if (nature !== 'retry' && nature !== 'human') return nature;
@@ -274,10 +271,7 @@ export const falseFor = (reason: Reason, { waited }: CompletedReconcile): Condit
 export const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
 export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
 
-/**
- * For a reconcile that has no new value. A problem in Kubernetes objects is not repeated, because it is solved when
- * such a reconcile ends.
- */
+/** For a reconcile without a new value. A problem in Kubernetes objects is solved then, so it is not repeated. */
 export function unchangedValue({ object }: CompletedReconcile, type: ConditionType): ConditionContent {
   const before = conditionOf(object.status?.conditions, type);
   return before === undefined || isKubernetesReason(before.reason)

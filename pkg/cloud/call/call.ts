@@ -25,10 +25,7 @@ export interface CallContext {
    */
   readonly rateLimitKeyPrefix: string;
   readonly signal: AbortSignal;
-  /**
-   * How long a mutation may take from now, in ms. At 0 or less, it must not be sent. Called right before each mutation
-   * is sent.
-   */
+  /** How long a mutation may take from now, in ms. At 0 or less, it is not sent. Called right before each mutation. */
   readonly mutationBudget: () => Ms;
   readonly readPriority: () => ReadPriority;
   readonly logger: Logger;

@@ -12,10 +12,7 @@ const hasCode =
 
 const hasMessage = (pattern: RegExp) => (failure: AwsFailure) => pattern.test(failure.message);
 
-/**
- * A single `first.*second` pattern would backtrack: it would rescan the rest of a long message for every match of
- * `first`.
- */
+/** A single `first.*second` pattern would rescan the rest of a long message for every match of `first`. */
 const hasInOrder =
   (first: RegExp, second: RegExp) =>
   ({ message }: AwsFailure): boolean => {
@@ -94,10 +91,7 @@ export const isRoleRejected = anyOf(
   hasCode('ResourcePropagationDelay'),
 );
 
-/**
- * IAM does not find a role, possibly one that it has just created or returned (eventual consistency). False for a
- * missing policy.
- */
+/** IAM does not find a role that it may have just created (eventual consistency). False for a missing policy. */
 export const isRoleNotVisible = allOf(hasCode('NoSuchEntity'), hasInOrder(/role with name /i, / cannot be found/i));
 
 export const isQuotaExceeded = hasCode('ResourceLimitExceeded', 'LimitExceeded', 'ServiceQuotaExceeded');
@@ -118,10 +112,7 @@ export const isThrottled = anyOf(
 
 const isUnknownToRegion = hasCode('InvalidClientTokenId', 'UnrecognizedClient');
 
-/**
- * AWS accepts the credentials in a different region: the account has not enabled this one, or it is in another
- * partition.
- */
+/** AWS accepts the credentials elsewhere: the account has not enabled this region, or its partition is another. */
 export const isRegionNotEnabled: FailurePredicate = (failure) =>
   failure.acceptedIn !== undefined && isUnknownToRegion(failure);
 
@@ -182,9 +173,7 @@ export const isRefused: FailurePredicate = (failure) => {
 /** The call has no effect. */
 export const isNotDispatched = hasCode('NotDispatched', 'NoCredentials');
 
-/**
- * Unless signing took too long, another attempt also fails, until a user corrects the region or the manager's settings.
- */
+/** Unless signing took too long, another attempt also fails, until a user corrects the region or the settings. */
 export const isNotPrepared = hasCode('NotPrepared');
 
 /** The SDK does not retry this error. */

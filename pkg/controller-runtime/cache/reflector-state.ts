@@ -21,10 +21,7 @@ const HEALTHY_AFTER: Ms = 120_000;
 const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 interface Failures {
-  /**
-   * Failures in a row, including answers that the kind is not served. A watch that has run for {@link HEALTHY_AFTER} ms
-   * resets it.
-   */
+  /** Failures in a row, including a kind that is not served. {@link HEALTHY_AFTER} ms of a watch reset it. */
   readonly failures: number;
 }
 
@@ -85,10 +82,7 @@ export type StoreEffect =
   | { readonly kind: 'upsert'; readonly object: KubeObject }
   | { readonly kind: 'remove'; readonly object: KubeObject }
   | { readonly kind: 'advance'; readonly resourceVersion: string }
-  /**
-   * The API server answered 404 for the collection. A load balancer can answer 404 too, so discovery has to confirm
-   * that the kind is not served.
-   */
+  /** The collection answered 404. A load balancer can do so too, so discovery has to confirm that it is not served. */
   | { readonly kind: 'markUnknown' }
   | { readonly kind: 'markUnserved' };
 

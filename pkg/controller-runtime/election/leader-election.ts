@@ -135,10 +135,7 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /**
-   * Releases the lease. The caller must first end all work that needs leadership. Never throws: a lease that is not
-   * released expires.
-   */
+  /** The caller must first end all work that needs leadership. Never throws: a lease that is not released expires. */
   async release(): Promise<void> {
     if (this.state.kind === 'idle' || this.state.kind === 'lost' || this.state.kind === 'released') return;
     this.recordEvent('stopped leading');

@@ -36,10 +36,7 @@ export class CredentialSource {
   private cached: { readonly at: Ms; readonly credentials: KubeCredentials } | undefined;
   private readonly flight = new SingleFlight<KubeCredentials>();
   private reloadedAt: Ms | undefined;
-  /**
-   * Counts the loads. The count is the SingleFlight's key, so that no request after a reload gets credentials from the
-   * old kubeconfig.
-   */
+  /** The SingleFlight's key, so that no request after a reload gets credentials from the old kubeconfig. */
   private loads = 0;
 
   /** @throws KubeconfigError if the kubeconfig cannot be used */

@@ -120,10 +120,7 @@ export class Manager {
     logger.info('Stopped');
   }
 
-  /**
-   * Returns the names of the running parts. The lease is not released but expires, because such a part may still act as
-   * leader.
-   */
+  /** Returns the names of the running parts. One may still act as leader, so the lease expires and is not released. */
   private async stopWithoutWaiting(): Promise<readonly string[]> {
     const left = this.workGroups.flatMap((group) => group.running());
     for (const group of [...this.workGroups, this.lease]) void group.stop();

@@ -4,10 +4,7 @@ import { MAX_VALUE_CHARACTERS, isLongerThan } from './tag-limits.ts';
 
 /** On Fargate profiles: the AWSFargateProfile as `<namespace>/<name>`. */
 export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
-/**
- * On IAM roles: the ARN of the EKS cluster. IAM is global, and same-named clusters of two regions must not share a
- * role.
- */
+/** On IAM roles: the EKS cluster's ARN, because same-named clusters of two regions must not share a role. */
 export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';
 /**
  * On IAM roles: the namespace of the AWSFargateProfiles that use the role. Distinguishes the roles of two namespaces

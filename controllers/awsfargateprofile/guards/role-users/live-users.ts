@@ -95,7 +95,7 @@ function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): Role
   return { key: keyText(key), owner: ownerTagValue(key), uid: item.metadata.uid, mayUse };
 }
 
-/** For an object that cannot be decoded, or whose record is unreadable. It may use each role whose name it contains. */
+/** An object that cannot be decoded, or whose record is unreadable, may use each role whose name it contains. */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>

@@ -109,10 +109,7 @@ interface WantedTag {
   readonly value: string;
 }
 
-/**
- * IAM ignores case in tag keys, so the result has no keys that differ only in case. The object's tags have precedence
- * over the control plane's.
- */
+/** IAM ignores case in tag keys. The object's tags have precedence over the control plane's. */
 function tagsOf({ spec }: AWSFargateProfile, controlPlaneTags: Tags): readonly WantedTag[] {
   const inherited = spec.clusterName === undefined ? {} : controlPlaneTags;
   const seen = new Set<string>();

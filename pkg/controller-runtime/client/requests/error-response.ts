@@ -12,10 +12,7 @@ interface Status {
   readonly causes: readonly string[];
 }
 
-/**
- * Returns `undefined` if the value is not a Status. Cuts a long message, for example from an admission webhook, and
- * masks credentials in it.
- */
+/** Returns `undefined` if the value is not a Status. Cuts a long message, and masks credentials in it. */
 export function decodeStatus(value: unknown): Status | undefined {
   if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
   const code = typeof value['code'] === 'number' ? value['code'] : 0;
