@@ -4,7 +4,7 @@ import { type AWSFargateProfile, KIND, decodeAWSFargateProfile, describeProblems
 import { PROFILES } from '../../controllers/shared/live-profiles.ts';
 import { Failure } from './io.ts';
 
-/** The AWSFargateProfiles of a question. Without names, about all. Without a namespace, about all namespaces. */
+/** Selects the AWSFargateProfiles of a command. Without names, all. Without a namespace, those of all namespaces. */
 export interface Scope {
   readonly namespace: string | undefined;
   readonly names: readonly string[];

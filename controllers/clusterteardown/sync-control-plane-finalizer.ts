@@ -32,7 +32,7 @@ interface Wait {
 const DELETION_PATIENCE: Ms = 15 * 60_000;
 /** For a control plane that stays. This manager's cache may be behind, or another manager may begin the deletion. */
 const PATIENCE: Ms = 25_000;
-/** Between two events about one AWSFargateProfile, because reconciles are frequent and events are limited. */
+/** The shortest time between events about one object, because reconciles are frequent and events are limited. */
 const EVENT_INTERVAL: Ms = 30_000;
 
 export class FinalizerSync {

@@ -21,7 +21,7 @@ export interface AdoptableNames {
 }
 
 export type Ownership =
-  /** Not `stamped`: CAPA created the resource for this object, and this controller must tag it before it changes it. */
+  /** Not `stamped`: CAPA created the resource for this object, and this controller must tag it first. */
   | { readonly kind: 'ours'; readonly stamped: boolean }
   /**
    * The resource must not be changed or deleted. `whose` completes the sentence "it belongs to …". `claimed` means that

@@ -42,7 +42,7 @@ const PATIENCE: Ms = 60_000;
 /** How many pods the message names when the drain ends. */
 const NAMED = 3;
 
-/** An API server writes times in whole seconds, so a pod from the second of the drain's begin counts as newer. */
+/** An API server writes whole seconds, so a pod of the second in which the drain began counts as newer. */
 export function toDrainPod(metadata: ObjectMeta, { since, successor }: Drain): DrainPod {
   const { name, namespace = '', uid, labels = {}, creationTimestamp = '', deletionTimestamp } = metadata;
   const owner = ownerOf({ metadata });

@@ -112,7 +112,7 @@ export const isThrottled = anyOf(
 
 const isUnknownToRegion = hasCode('InvalidClientTokenId', 'UnrecognizedClient');
 
-/** AWS accepts the credentials elsewhere: the account has not enabled this region, or its partition is another. */
+/** AWS accepts the credentials in another region: this one is not enabled, or is in another partition. */
 export const isRegionNotEnabled: FailurePredicate = (failure) =>
   failure.acceptedIn !== undefined && isUnknownToRegion(failure);
 

@@ -21,7 +21,7 @@ const HEALTHY_AFTER: Ms = 120_000;
 const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 interface Failures {
-  /** Failures in a row, including a kind that is not served. {@link HEALTHY_AFTER} ms of a watch reset it. */
+  /** Failures in a row, including a kind that is not served. A watch of {@link HEALTHY_AFTER} ms ends the row. */
   readonly failures: number;
 }
 
