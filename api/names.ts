@@ -1,6 +1,6 @@
 import { type Brand, branded } from 'controller-runtime/schema';
 
-// Each type has a codec of the same name: `decode` accepts any string, `of` converts a name that the controller has
+// Each type has a codec of the same name: `decode` accepts any string, and `of` converts a name that the controller has
 // computed.
 
 /** `metadata.name` of Cluster API's Cluster. The EKS cluster can have a different name: {@link EksClusterName}. */
@@ -14,13 +14,13 @@ export const EksClusterName = branded<EksClusterName>();
 export type ProfileName = Brand<string, 'ProfileName'>;
 export const ProfileName = branded<ProfileName>();
 
-/** The name of an IAM role, without its path. */
+/** Without the role's path. */
 export type RoleName = Brand<string, 'RoleName'>;
 export const RoleName = branded<RoleName>();
 
 export type RoleArn = Brand<string, 'RoleArn'>;
 export const RoleArn = branded<RoleArn>();
 
-/** An AWS account ID: twelve digits. */
+/** Twelve digits. */
 export type AccountId = Brand<string, 'AccountId'>;
 export const AccountId = branded<AccountId>();

@@ -21,33 +21,30 @@ export const CONTROL_PLANE_VERSION = 'v1beta2';
 export const CONTROL_PLANE_KIND = 'AWSManagedControlPlane';
 export const CONTROL_PLANE_PLURAL = 'awsmanagedcontrolplanes';
 
-/**
- * Reports whether a reference is to the kind of control plane that has an EKS cluster: only EKS clusters have Fargate
- * profiles.
- */
+/** Only EKS clusters have Fargate profiles. */
 export const isAWSManagedControlPlane = ({ kind, group }: ObjectReference): boolean =>
   kind === CONTROL_PLANE_KIND && group === CONTROL_PLANE_GROUP;
 
 export interface ControlPlaneSubnet {
-  /** In a VPC that CAPA manages, `id` is a placeholder, and `resourceID` is the subnet's id in AWS. */
+  /** In a VPC that CAPA manages, `id` is a placeholder, and `resourceID` is the subnet's ID in AWS. */
   readonly id: string;
   readonly resourceID?: string;
   readonly isPublic: boolean;
-  /** `availability-zone`, `local-zone` or `wavelength-zone`; undefined means `availability-zone`. */
+  /** `availability-zone`, `local-zone` or `wavelength-zone`. Undefined means `availability-zone`. */
   readonly zoneType?: string;
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** The fields that this provider reads. The decoder turns an empty text field into undefined. */
+/** Only the fields that this provider reads. The decoder turns an empty text field into undefined. */
 export interface AWSManagedControlPlane {
   readonly metadata: NamespacedMeta;
   readonly eksClusterName?: EksClusterName;
   readonly region?: string;
-  /** The identity whose credentials the manager uses to call AWS; undefined: its own credentials. */
+  /** The manager calls AWS with this identity's credentials. If undefined, it uses its own. */
   readonly identityRef?: IdentityReference;
   readonly additionalTags: Readonly<Record<string, string>>;
   readonly subnets: readonly ControlPlaneSubnet[];
-  /** `status.ready`: the EKS cluster is ACTIVE or UPDATING. */
+  /** From `status.ready`. If true, the EKS cluster is ACTIVE or UPDATING. */
   readonly ready: boolean;
 }
 

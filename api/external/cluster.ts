@@ -11,10 +11,7 @@ import {
   view,
 } from 'controller-runtime/schema';
 
-/**
- * A reference to a Kubernetes object without an API version: the manager reads the object in a version that its CRD
- * serves.
- */
+/** Has no API version, because the manager reads the object in a version that its CRD serves. */
 export interface ObjectReference {
   readonly group: string;
   readonly kind: string;
@@ -22,7 +19,7 @@ export interface ObjectReference {
   readonly namespace: string;
 }
 
-/** A reference as Cluster API stores it: `apiVersion` and `namespace` in v1beta1, `apiGroup` alone in v1beta2. */
+/** Cluster API stores `apiVersion` and `namespace` in v1beta1, and `apiGroup` alone in v1beta2. */
 const RawReference = object({
   apiVersion: optional(string()),
   apiGroup: optional(string()),
@@ -40,17 +37,17 @@ const toReference = (
     ? undefined
     : { group: apiGroup, kind, name, namespace: namespace ?? referrer.namespace };
 
-/** Returns the API group in an apiVersion such as `apps/v1`; `''` for the core group's apiVersion `v1`. */
+/** Returns `''` for the core group's apiVersion `v1`. */
 const groupOf = (apiVersion: string): string =>
   apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 
 export const CLUSTER_GROUP = 'cluster.x-k8s.io';
 export const CLUSTER_KIND = 'Cluster';
 export const CLUSTER_PLURAL = 'clusters';
-/** The versions of Cluster in order of preference. */
+/** In order of preference. */
 export const CLUSTER_VERSIONS = ['v1beta2', 'v1beta1'] as const;
 
-/** The fields that this provider reads, in one shape for v1beta1 and v1beta2. */
+/** Only the fields that this provider reads, in one shape for v1beta1 and v1beta2. */
 export interface Cluster {
   readonly metadata: NamespacedMeta;
   readonly paused: boolean;

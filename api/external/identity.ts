@@ -24,7 +24,7 @@ export const CONTROLLER_IDENTITY_KIND = 'AWSClusterControllerIdentity' as const;
 export const STATIC_IDENTITY_KIND = 'AWSClusterStaticIdentity' as const;
 export const ROLE_IDENTITY_KIND = 'AWSClusterRoleIdentity' as const;
 
-/** The plural name of each identity kind in the API server's URL paths. */
+/** For the API server's URL paths. */
 export const IDENTITY_PLURALS = {
   [CONTROLLER_IDENTITY_KIND]: 'awsclustercontrolleridentities',
   [STATIC_IDENTITY_KIND]: 'awsclusterstaticidentities',
@@ -56,7 +56,7 @@ export const LabelSelector = object({
 export interface LabelSelector extends TypeOf<typeof LabelSelector> {}
 
 /**
- * The namespaces that may use an identity: none if `allowedNamespaces` is absent or `null`, all if it is an empty
+ * No namespace may use the identity if `allowedNamespaces` is absent or `null`. All may use it if the field is an empty
  * object. An object with an empty `list` is not an empty object: such a list does not allow any namespace.
  */
 export const AllowedNamespaces = object({
@@ -75,9 +75,7 @@ export const AWSClusterControllerIdentity = object({
 });
 export interface AWSClusterControllerIdentity extends TypeOf<typeof AWSClusterControllerIdentity> {}
 
-/**
- * Long-lived access keys in a Secret in the manager's namespace, or in the namespace of --static-identity-namespace.
- */
+/** Access keys in a Secret in the manager's namespace, or in the namespace of --static-identity-namespace. */
 export const AWSClusterStaticIdentity = object({
   kind: oneOf([STATIC_IDENTITY_KIND]),
   metadata: ObjectMeta,
@@ -85,7 +83,7 @@ export const AWSClusterStaticIdentity = object({
 });
 export interface AWSClusterStaticIdentity extends TypeOf<typeof AWSClusterStaticIdentity> {}
 
-/** A role that is assumed with the credentials of `sourceIdentityRef`, or without it with the manager's credentials. */
+/** A role that is assumed with the credentials of `sourceIdentityRef`, or else with the manager's. */
 export const AWSClusterRoleIdentity = object({
   kind: oneOf([ROLE_IDENTITY_KIND]),
   metadata: ObjectMeta,
@@ -93,7 +91,7 @@ export const AWSClusterRoleIdentity = object({
     ...allowedNamespacesField,
     roleARN: text(RoleArn, { wanted: 'the ARN of an IAM role' }),
     sessionName: optionalText(string()),
-    /** The duration of the assumed role's session in seconds, 900 to 43200. */
+    /** 900 to 43200. */
     durationSeconds: optional(integer({ format: 'int32' })),
     inlinePolicy: optionalText(string()),
     policyARNs: optional(list(string())),

@@ -13,10 +13,10 @@ export const INSTANCE_GROUP_VERSION = 'v1alpha1';
 export const INSTANCE_GROUP_KIND = 'InstanceGroup';
 export const INSTANCE_GROUP_PLURAL = 'instancegroups';
 
-/** The finalizer that keiko adds to InstanceGroups of every provisioner. */
+/** keiko adds this finalizer to InstanceGroups of every provisioner. */
 export const KEIKO_FINALIZER = 'finalizer.instancegroups.keikoproj.io';
 
-/** The only keiko provisioner whose InstanceGroups this controller reconciles. */
+/** This controller reconciles only InstanceGroups with this provisioner. */
 export const FARGATE_PROVISIONER = 'eks-fargate';
 
 export interface FargateGroupSelector {
@@ -24,29 +24,29 @@ export interface FargateGroupSelector {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The field `spec.eks-fargate` of an InstanceGroup. */
+/** The InstanceGroup's field `spec.eks-fargate`. */
 export interface FargateGroup {
   readonly clusterName: EksClusterName;
-  /** The ARN of the pod execution role; undefined: the controller creates a role for the Fargate profile. */
+  /** If undefined, the controller creates a role for the Fargate profile. */
   readonly podExecutionRoleArn?: RoleArn;
   readonly subnets: readonly string[];
   readonly selectors: readonly FargateGroupSelector[];
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** Compares the provisioner case-insensitively, as keiko does. */
+/** The comparison ignores case, as keiko's does. */
 export const isFargateGroup = (group: UnknownRecord): boolean =>
   textAt(group['spec'], 'provisioner')?.toLowerCase() === FARGATE_PROVISIONER;
 
-/** Returns `status.currentState` of an InstanceGroup; undefined if no controller has set it. */
+/** Undefined if no controller has set it. */
 export const currentStateOf = (group: UnknownRecord): string | undefined => textAt(group['status'], 'currentState');
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
  * Restores fields with the value `null`, at any depth, in the items of a list in the spec. A client-side `kubectl
- * apply` drops such fields from the object, but keeps them in its annotation `last-applied-configuration`. An item that
- * differs from the annotation in any other field was changed by another client since then, and stays as it is.
+ * apply` drops such fields from the object, but keeps them in its annotation `last-applied-configuration`. If an item
+ * differs from the annotation in any other field, another client has changed it since then, and it stays as it is.
  */
 export function withEmptyFields(
   group: unknown,
@@ -70,7 +70,7 @@ function restore(items: readonly unknown[], applied: unknown): readonly unknown[
   });
 }
 
-/** Serializes a value to JSON with sorted fields and without `null` fields. */
+/** Sorts fields, and drops `null` fields. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     isRecord(inner)
@@ -82,7 +82,7 @@ const canonical = (value: unknown): string =>
       : inner,
   );
 
-/** The only value of spec.strategy.type that keiko allows for the provisioner `eks-fargate`. */
+/** keiko allows only this value of spec.strategy.type for the provisioner `eks-fargate`. */
 const STRATEGY = 'managed';
 
 const Labels = s.map(s.string());
@@ -90,8 +90,8 @@ const Labels = s.map(s.string());
 const SELECTOR_FORM = 'namespace, and labels if they matter, and no other field';
 
 /**
- * Decodes a selector, which has two forms. keiko's code reads `- namespace: namespace1`. Its documentation uses `-
- * namespace1:`, where the name of the namespace is a key with an empty value.
+ * A selector has two forms. keiko's code reads `- namespace: namespace1`. Its documentation uses `- namespace1:`, where
+ * the name of the namespace is a key with an empty value.
  */
 function toSelector(input: UnknownRecord): E.Either<string, FargateGroupSelector> {
   const { labels: given, ...rest } = input;
@@ -106,7 +106,7 @@ function toSelector(input: UnknownRecord): E.Either<string, FargateGroupSelector
   return value === null ? E.right({ namespace: key, labels: labels.right }) : E.left(SELECTOR_FORM);
 }
 
-/** Tags as a map or a list of maps. Each entry of each map is a tag, as in keiko. */
+/** A map or a list of maps. Each entry of each map is a tag, as in keiko. */
 const Tags: s.Field<Readonly<Record<string, string>>> = s.view(s.listOr(s.list(Labels), Labels), (tags) =>
   Object.fromEntries((isRecord(tags) ? [tags] : tags).flatMap((each) => Object.entries(each))),
 );
@@ -136,7 +136,6 @@ const ManagedStrategy = s.refine(s.string({ wanted: STRATEGY }), (type) =>
   type.toLowerCase() === STRATEGY ? E.right(type) : E.left(JSON.stringify(STRATEGY)),
 );
 
-/** An InstanceGroup whose provisioner is `eks-fargate`. */
 export const FargateInstanceGroup = s.object({
   spec: s.object({ strategy: s.object({ type: ManagedStrategy }), [FARGATE_PROVISIONER]: FargatePart }),
 });

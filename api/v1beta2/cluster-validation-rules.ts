@@ -39,7 +39,7 @@ export const CLUSTER_NAME_RULES: readonly Rule[] = [
   },
 ];
 
-/** CEL rules for the spec as a whole: a spec has either the field clusterName or the field eksCluster. */
+/** A spec must have exactly one of the fields clusterName and eksCluster. */
 export const CLUSTER_CHOICE_RULES: readonly Rule[] = [
   {
     ...required(
@@ -70,7 +70,6 @@ export const CLUSTER_CHOICE_RULES: readonly Rule[] = [
   },
 ];
 
-/** CEL rules for spec.eksCluster. */
 export const EKS_CLUSTER_RULES: readonly Rule[] = [
   required('name', `has(self.name) && self.name != ''`, 'missing; set it to the name of the cluster in EKS'),
 ];
@@ -113,7 +112,7 @@ export const IDENTITY_REF_RULES: readonly Rule[] = [
   },
 ];
 
-/** Returns a CEL expression for the region in spec.eksCluster, or in status if the spec does not set a region. */
+/** A CEL expression for the region in spec.eksCluster, or in status if the spec does not set a region. */
 const regionOf = (object: string): string =>
   `(!${isEmpty(`${object}.spec.eksCluster.region`)} ? ${object}.spec.eksCluster.region : ` +
   `has(oldSelf.status) && has(oldSelf.status.region) ? oldSelf.status.region : '')`;
@@ -129,8 +128,8 @@ export const REGION_IMMUTABLE: Rule = {
 };
 
 /**
- * Returns a CEL expression that is false if an update restores spec.eksCluster, after another CRD has dropped it, with
- * a `<field>` that differs from `status.<known>`. It is true if either of the two is absent, and for every other
+ * A CEL expression that is false if an update restores spec.eksCluster, after another provider's CRD has dropped it,
+ * with a `<field>` that differs from `status.<known>`. It is true if either of the two is absent, and for every other
  * update.
  */
 const equalsStatusIfRestored = (field: string, known: string): string =>
@@ -139,9 +138,9 @@ const equalsStatusIfRestored = (field: string, known: string): string =>
   `self.spec.eksCluster.${field} == oldSelf.status.${known}`;
 
 /**
- * Rules for an object whose spec.eksCluster was dropped by another provider's CRD. A user can restore it only with its
- * former value, which the rules read from status. If the status is lost too, the controller compares the value with the
- * annotation `aws-fargate.cluster.x-k8s.io/provisioned-in`.
+ * For an object whose spec.eksCluster was dropped by another provider's CRD. A user can restore it only with its former
+ * value, which the rules read from status. If the status is lost too, the controller compares the value with the
+ * location in the annotation `aws-fargate.cluster.x-k8s.io/record`.
  */
 export const GAINED_EKS_CLUSTER_RULES: readonly Rule[] = [
   {

@@ -60,15 +60,15 @@ const COLUMNS = [
   },
 ];
 
-/** The OpenAPI schema of AWSFargateProfile, without rules for metadata: the API server itself validates metadata. */
+/** Contains no rules for metadata, because the API server itself validates metadata. */
 const schema: OpenApi = {
   ...AWSFargateProfile.openapi,
   properties: { ...AWSFargateProfile.openapi.properties, metadata: { type: 'object' } },
 };
 
 /**
- * Returns the schema's defaults without its other constraints. Each version of the CRD needs them: an object in etcd
- * gets the defaults of the version in which it is stored, even if a client reads it in another version.
+ * Returns the schema's defaults without its other constraints. Each version of the CRD needs them, because an object in
+ * etcd gets the defaults of the version in which it is stored, even if a client reads it in another version.
  */
 const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenApi | undefined => {
   if (type === undefined) return undefined;
@@ -86,8 +86,8 @@ const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenA
 };
 
 /**
- * Returns a version in which etcd may contain objects, but which clients cannot read or write. While
- * status.storedVersions of the CRD in the API server lists a version, the API server refuses a CRD without it.
+ * etcd may contain objects in such a version, but clients cannot read or write it. While status.storedVersions of the
+ * CRD in the API server lists a version, the API server refuses a CRD without it.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version
  */
 export const unservedVersion = (name: string) => ({

@@ -4,7 +4,7 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 export const KIND = 'AWSFargateProfile';
 export const PLURAL = 'awsfargateprofiles';
 
-/** The name of this provider in clusterctl's provider inventory. */
+/** In clusterctl's provider inventory. */
 export const PROVIDER = 'infrastructure-aws-fargate';
 
 /**
@@ -18,7 +18,7 @@ export const CLUSTER_NAME_LABEL = 'cluster.x-k8s.io/cluster-name';
 export const WATCH_FILTER_LABEL = 'cluster.x-k8s.io/watch-filter';
 export const PROVIDER_LABEL = 'cluster.x-k8s.io/provider';
 
-/** The annotation that pauses the reconciliation of an object, whatever the value of the annotation is. */
+/** Pauses the reconciliation, whatever the annotation's value is. */
 export const PAUSED_ANNOTATION = 'cluster.x-k8s.io/paused';
 /**
  * `clusterctl move` sets this annotation right before it deletes the object in the source cluster. That deletion must
@@ -31,20 +31,21 @@ export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-fo
  */
 export const RETAIN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/retain';
 /**
- * On keiko's InstanceGroup: `Replace` sets `spec.updateStrategy.type: Replace` in its AWSFargateProfile, because the
+ * On keiko's InstanceGroup, `Replace` sets `spec.updateStrategy.type: Replace` in its AWSFargateProfile, because the
  * InstanceGroup has no such field.
  */
 export const UPDATE_STRATEGY_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/update-strategy';
-/** On keiko's InstanceGroup: the `spec.updateStrategy.replace.drainTimeout` of its AWSFargateProfile. */
+/** On keiko's InstanceGroup, sets the `spec.updateStrategy.replace.drainTimeout` of its AWSFargateProfile. */
 export const DRAIN_TIMEOUT_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/drain-timeout';
 /**
- * The controller's record of where to look for the object's resources in AWS (controllers/shared/record.ts). It is not a
- * status field, because `clusterctl move` drops the status, and because an API server with another CRD prunes fields.
+ * Says where to look for the object's resources in AWS (controllers/shared/record.ts). It is not a status field,
+ * because `clusterctl move` drops the status, and because an API server with another provider's CRD prunes fields.
  */
 export const RECORD_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/record';
 /**
  * With this annotation, a user confirms that a Fargate profile with this object's owner tag belongs to it, although
- * this object's record does not contain the profile: it was created from another management cluster, or before a backup
- * was restored. The value is the unique ID at the end of the profile's ARN, or several IDs separated by commas.
+ * this object's record does not contain the profile. Such a profile was created from another management cluster, or
+ * before a backup was restored. The value is the unique ID at the end of the profile's ARN, or several IDs separated by
+ * commas.
  */
 export const TAKE_OVER_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/take-over';

@@ -31,9 +31,7 @@ import {
 const IMMUTABLE = 'Immutable once the profile is provisioned.';
 const REPLACED = 'Immutable once the profile is provisioned, unless updateStrategy.type is Replace.';
 
-/**
- * Bounds whose only purpose is to limit the API server's cost estimate for CEL rules. Some rules enforce lower limits.
- */
+/** These bounds only limit the API server's cost estimate for CEL rules. Some rules enforce lower limits. */
 export const WIDE = { text: 1024, labelValue: 128, arn: 2048, list: 100, subnets: 1000, tags: 200 };
 
 export const Selector = object(

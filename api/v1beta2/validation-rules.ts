@@ -20,7 +20,7 @@ import {
 
 const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
 
-/** Returns a CEL rule about the keys of a tag map. The error message contains the first key that violates the rule. */
+/** The error message contains the first key that violates the rule. */
 const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
   rule: `self.all(k, ${condition})`,
   message: `a tag key ${wrong}; ${right}`,
@@ -29,7 +29,7 @@ const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
 
 /**
  * Refuses a map entry with the value `null`, such as the empty value of a template. The schema of the values has to be
- * nullable: otherwise the API server drops the entry, and a selector without the label selects more pods.
+ * nullable, because otherwise the API server drops the entry, and a selector without the label selects more pods.
  */
 const noNullValue = (entry: string): Rule => ({
   rule: 'self.all(k, dyn(self[k]) != null)',
@@ -45,12 +45,12 @@ export const SELECTOR_RULES: readonly Rule[] = [
   ),
 ];
 
-/** The namespaces of a selector: names of Kubernetes namespaces, in which EKS also accepts the wildcards. */
+/** A Kubernetes namespace, in which EKS also accepts the wildcards. */
 export const NAMESPACE_PATTERN = /^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$/;
-/** The label keys of a selector: Kubernetes label keys, in which EKS also accepts the wildcards. */
+/** A Kubernetes label key, in which EKS also accepts the wildcards. */
 export const LABEL_KEY_PATTERN =
   /^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?[/])?[A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$/;
-/** The label values of a selector: Kubernetes label values, in which EKS also accepts the wildcards. */
+/** A Kubernetes label value, in which EKS also accepts the wildcards. */
 const LABEL_VALUE_PATTERN = /^([A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?)?$/;
 export const NAMESPACE_FORM =
   'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here';
@@ -80,9 +80,7 @@ export const LABEL_VALUE_RULES: readonly Rule[] = [
 
 const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
 
-/**
- * No rule limits the number of selectors: AWS raises the quota of five on request, and EKS itself enforces the quota.
- */
+/** AWS raises the quota of five selectors on request, and EKS enforces the quota, so no rule limits their number. */
 export const SELECTORS_RULES: readonly Rule[] = [{ rule: 'size(self) >= 1', message: NO_SELECTOR }];
 
 export const PROFILE_NAME_RULES: readonly Rule[] = [
@@ -111,13 +109,13 @@ export const SUBNET_ID_RULES: readonly Rule[] = [
 
 /**
  * https://docs.aws.amazon.com/IAM/latest/APIReference/API_Tag.html. pkg/fargate/tags/tag-limits.ts applies the same
- * rule to the tags of the control plane.
+ * rule to the control plane's tags.
  */
 const TAG_CHARACTERS = String.raw`'^[\\p{L}\\p{Z}\\p{N}_.:/=+@-]*$'`;
 const ALLOWED_CHARACTERS = 'letters, digits and spaces of any language, and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
-/** AWS allows 50 tags per resource; the controller sets three on a role: Cluster, EKS cluster and namespace. */
+/** AWS allows 50 tags per resource. The controller sets three on a role: Cluster, EKS cluster and namespace. */
 export const MAX_ADDITIONAL_TAGS = 47;
 
 export const TAGS_RULES: readonly Rule[] = [
@@ -208,36 +206,33 @@ const atMost = (longest: string): readonly Rule[] => [
   },
 ];
 
-/** The largest value of spec.updateStrategy.replace.keepPredecessorFor: a week. */
+/** A week. */
 export const KEEP_RULES = atMost('168h');
 export const DRAIN_RULES = atMost('24h');
 
 /**
  * Requires `condition` once `status.initialization.provisioned` is true, because pods depend on the profile from then
  * on. Before that, the controller replaces the profile when a field changes that EKS cannot change. The rule must be on
- * the whole object, because only there CEL can read status.
+ * the whole object, because only there can CEL read status.
  */
 const onceProvisioned = (condition: string): string =>
   `!has(self.spec) || !has(oldSelf.spec) || !oldSelf.?status.?initialization.?provisioned.orValue(false) || ${condition}`;
 
 const IMMUTABLE = 'is immutable once the profile is provisioned';
 
-/** Returns a CEL expression for the value of a field, `''` if it is absent. */
+/** A CEL expression. `''` stands for an absent field. */
 const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
 
 const isTextKept = (field: string): string => `${valueOf(`self.spec.${field}`)} == ${valueOf(`oldSelf.spec.${field}`)}`;
 
-/**
- * True if the controller replaces the profile. The rule reads the new object, so that one update can both set the
- * strategy and use it.
- */
+/** Whether the controller replaces the profile. One update can both set the strategy and use it. */
 const IS_REPLACED = `self.spec.?updateStrategy.?type.orValue('') == 'Replace'`;
 
 const REPLACE = `set updateStrategy.type to Replace, or ${CREATE_ANOTHER}`;
 
 /**
- * Returns a rule that forbids a change of a text field. `exceptions` are CEL conditions under which the new text is
- * allowed, `remedy` is what the user can do instead.
+ * Forbids a change of a text field. `exceptions` are CEL conditions under which the new text is allowed, and `remedy`
+ * is what the user can do instead.
  */
 const immutableTextOnceProvisioned = (field: string, remedy: string, ...exceptions: readonly string[]): Rule => ({
   rule: onceProvisioned([isTextKept(field), ...exceptions].join(' || ')),
@@ -250,14 +245,13 @@ const immutableTextOnceProvisioned = (field: string, remedy: string, ...exceptio
 });
 
 /**
- * Returns a rule that forbids a change of a list, except for its order. `read` returns a CEL expression for the
- * elements; elements with the same meaning must be equal.
+ * Forbids a change of a list, except for its order. `read` returns a CEL expression for the elements. Elements with the
+ * same meaning must be equal.
  */
 const immutableSetOnceProvisioned = (field: string, read: (spec: string) => string): Rule => {
   const [now, before] = [read('self.spec'), read('oldSelf.spec')];
   return {
-    // The comparison of the whole lists comes first: for the elements of a very long list, CEL's cost limit would stop
-    // it.
+    // The comparison of the whole lists comes first: in a very long list, CEL's cost limit would stop it.
     rule: onceProvisioned(
       `${IS_REPLACED} || ${now} == ${before} || ${now}.all(x, x in ${before}) && ${before}.all(x, x in ${now})`,
     ),
@@ -267,20 +261,20 @@ const immutableSetOnceProvisioned = (field: string, read: (spec: string) => stri
   };
 };
 
-/** Returns a CEL expression for the selectors, in which absent labels equal empty labels. */
+/** A CEL expression for the selectors, in which absent labels equal empty labels. */
 const selectorsOf = (spec: string): string =>
   `(has(${spec}.selectors) ? ${spec}.selectors.map(s, [dyn(has(s.__namespace__) ? s.__namespace__ : ''), has(s.labels) ? dyn(s.labels) : dyn({})]) : [])`;
 
-/** Returns a CEL expression for the subnets in the spec, or for those in use if the spec does not set any. */
+/** A CEL expression for the subnets in the spec, or for those in use if the spec does not set any. */
 const subnetsOf = (spec: string): string =>
   `(has(${spec}.subnetIDs) && size(${spec}.subnetIDs) > 0 ? ${spec}.subnetIDs : ` +
   `has(oldSelf.status) && has(oldSelf.status.subnets) ? oldSelf.status.subnets : [])`;
 
 /**
- * Returns a CEL expression that is true if a name field changes from empty to the computed name or back, which does not
- * replace anything: CAPA writes the computed name into an empty field, and `kubectl replace` with the user's manifest
- * empties it again. A name that fills the field must equal the name in status. If status has no name, or if the field
- * becomes empty, only the form of the name is checked, because CEL cannot compute the hash in it.
+ * A CEL expression that is true if a name field changes from empty to the computed name or back, which does not replace
+ * anything: CAPA writes the computed name into an empty field, and `kubectl replace` with the user's manifest empties
+ * it again. A name that fills the field must equal the name in status. If status has no name, or if the field becomes
+ * empty, only the form of the name is checked, because CEL cannot compute the hash in it.
  */
 const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +
@@ -289,17 +283,11 @@ const isComputedNameFilled = (field: string, known: string, isComputed: (name: s
 
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
-/**
- * Returns a CEL expression that accepts CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL
- * rules cannot read the namespace.
- */
+/** CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL rules cannot read the namespace. */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 
-/**
- * Returns a CEL expression that accepts CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the role that all
- * profiles share if CAPA may not create roles.
- */
+/** CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the shared role if CAPA may not create roles. */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;
 

@@ -15,22 +15,22 @@ import { actionOf, trackAws } from './progress.ts';
 /** The region for STS and IAM if neither the caller nor an object sets one. */
 export const FALLBACK_REGION = 'us-east-1';
 
-/** Without these options the SDK's default chain decides. */
+/** Without these options, the SDK's default chain decides. */
 export interface AwsOptions {
   readonly profile?: string;
   readonly region?: string;
   readonly roleArn?: string;
 }
 
-/** An answer. Left: why there is none. */
+/** A Left says why there is no answer. */
 export type Answer<A> = E.Either<string, A>;
 
 /** AWS did not respond, or denied the request. If a permission is missing, the message contains the IAM action. */
 export class Unseen extends Failure {}
 
 /**
- * Reads one answer of several. If AWS cannot be read, or Kubernetes denies a permission or does not serve a kind, only
- * this answer is missing. Any other error ends the command.
+ * If AWS cannot be read, or Kubernetes denies a permission or does not serve a kind, only this answer is missing. Any
+ * other error ends the command.
  */
 export async function attempt<A>(read: () => Promise<A>): Promise<Answer<A>> {
   try {
@@ -41,7 +41,7 @@ export async function attempt<A>(read: () => Promise<A>): Promise<Answer<A>> {
   }
 }
 
-/** Reads one answer of several. If a cluster does not respond or an object is missing, only this answer is missing. */
+/** If a cluster does not respond or an object is missing, only this answer is missing. */
 export async function tolerate<A>(signal: AbortSignal, read: () => Promise<A>): Promise<Answer<A>> {
   try {
     return E.right(await read());
@@ -103,9 +103,9 @@ export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, 
 
 export const SILENT: Logger = { info: () => {}, debug: () => {}, warn: () => {}, error: () => {}, with: () => SILENT };
 
-/** How long unused credentials are kept: longer than any command runs. */
+/** Longer than any command runs, so that unused credentials stay cached. */
 const RESYNC: Ms = 10 * 60_000;
-/** The time limit for a call that the manager does not make; a list may have several pages. */
+/** For a call that the manager does not make. A list may have several pages. */
 const CALL_LIMIT: Ms = 30_000;
 
 export type AwsAccess = ReturnType<typeof newAwsAccess>;
@@ -117,7 +117,7 @@ interface AccessOptions extends Pick<cloud.AwsConfig, 'clock' | 'transport' | 'e
   readonly signal: AbortSignal;
 }
 
-/** Returns access to AWS as the manager has it, but with the caller's credentials for every identity. */
+/** Returns access like the manager's, but with the caller's credentials for every identity. */
 export function newAwsAccess({ credentials, region, roleArn, signal, ...options }: AccessOptions) {
   const config = {
     ...options,
@@ -194,10 +194,7 @@ export async function readProfiles(session: cloud.Session, cluster: EksClusterNa
   return lookups.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : []));
 }
 
-/**
- * Reads an EKS cluster. `account` is the recorded account: a different account may have an EKS cluster of the same
- * name. @throws Unseen
- */
+/** `account` is the recorded account, because another account may have a cluster of this name. @throws Unseen */
 export async function readEks(
   aws: AwsAccess,
   name: EksClusterName,
@@ -212,13 +209,13 @@ export async function readEks(
   );
 }
 
-/** Returns the number of free IP addresses per subnet. Omits subnets that do not exist. @throws Unseen */
+/** The result omits subnets that do not exist. @throws Unseen */
 export const readFreeAddresses = (aws: AwsAccess, region: string, subnets: readonly string[]) =>
   aws.askSigned('ec2', 'DescribeSubnets', region, (sender) => cloud.readFreeAddresses(sender, subnets));
 
 const READ_ACTION = /^(?:Get|List|Describe|Simulate|AssumeRole)[A-Za-z]*$/;
 
-/** Refuses every request that changes AWS, so that a bug in this read-only program cannot do so. */
+/** Refuses every request that changes AWS, so that a bug in this read-only program cannot change AWS. */
 export const readOnlyAws = (transport: cloud.AwsTransport): cloud.AwsTransport => ({
   handle: async (request, options) => {
     const { method, path } = request;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** The scripts that shells load at their start. They call `capaf complete` to find what can follow the words so far. */
+/** Shells load these scripts at their start. They call `capaf complete` to find what can follow the words so far. */
 export const COMPLETION_SCRIPTS = {
   bash: `_capaf() {
   mapfile -t COMPREPLY < <(capaf complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
@@ -19,7 +19,7 @@ compdef _capaf capaf
 `,
 } as const;
 
-/** Returns what can replace the last word: commands, options, or the values of an option. Empty: a file or a name. */
+/** Returns commands, options, or the values of an option. An empty result stands for a file or a name. */
 export function findCompletions(program: Command, words: readonly string[]): string {
   const before = words.slice(0, -1);
   const last = words.at(-1) ?? '';

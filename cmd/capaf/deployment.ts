@@ -32,7 +32,7 @@ export function toDeployment(object: KubeObject) {
   };
 }
 
-/** Returns the running manager's settings that decide what it does; `unseen`: why they are not known. */
+/** Returns the running manager's settings that decide what it does. `unseen` says why they are not known. */
 export async function readManagerSettings(client: KubeClient, namespace: string, signal: AbortSignal) {
   const listing = await attempt(() => client.list(DEPLOYMENTS, { namespace, labelSelector: MANAGER, signal }));
   const [deployment] = isRight(listing) ? listing.right.items.map(toDeployment) : [];

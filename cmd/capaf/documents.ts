@@ -16,23 +16,20 @@ export type Path = readonly (string | number)[];
 export interface SourceDocument {
   readonly file: string;
   readonly value: unknown;
-  /** Returns the position of the value, or of the nearest existing value around it: `cluster.yaml:12:7`. */
+  /** Returns the position of the value, or of the nearest existing value around it, such as `cluster.yaml:12:7`. */
   readonly at: (path: Path) => string;
 }
 
-/** The deepest nesting that is accepted. Sources have about 20 levels. The YAML parser itself fails at about 800. */
+/** Sources have about 20 levels. The YAML parser itself fails at about 800. */
 const MAX_DEPTH = 100;
-/** The most aliases that are accepted: a file whose size multiplies with each alias is refused. */
+/** A file whose size multiplies with each alias is refused. */
 const MAX_ALIASES = 100;
 const SHOWN_PROBLEMS = 10;
 
-/** Reports whether duplicate keys in a document are an error. Otherwise the last one counts, as in kubectl. */
+/** Whether duplicate keys in a document are an error. Otherwise the last one counts, as in kubectl. */
 export type IsStrict = (value: unknown) => boolean;
 
-/**
- * Reads the documents of a file. Each item of a Kubernetes List is a document. @throws Failure with file, line and
- * column
- */
+/** Each item of a Kubernetes List is a document. @throws Failure with file, line and column */
 export async function readDocuments(
   path: string,
   { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>,
@@ -80,10 +77,7 @@ const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
       }))
     : [document];
 
-/**
- * Refuses duplicate keys, of which `JSON.parse` uses the last. The text must be valid JSON, in which a key is a string
- * before a colon.
- */
+/** `JSON.parse` uses the last of several duplicate keys. In valid JSON, a key is a string before a colon. */
 function requireUniqueKeys(file: string, text: string): void {
   const objects: Set<unknown>[] = [];
   let last = { token: '', index: 0 };
@@ -109,7 +103,7 @@ function placeIn(file: string, text: string, offset: number): string {
 const INTEGER = 'tag:yaml.org,2002:int';
 const BOOLEAN = 'tag:yaml.org,2002:bool';
 
-/** Unquoted words that YAML 1.1 and 1.2 parse differently. kubectl uses YAML 1.1; our parser uses 1.2. */
+/** YAML 1.1 and 1.2 parse these unquoted words differently. kubectl uses YAML 1.1, and our parser uses 1.2. */
 const OLD_WORDS: readonly ScalarTag[] = [
   { default: true, tag: BOOLEAN, test: /^(?:[Yy]|[Yy]es|YES|[Oo]n|ON)$/, resolve: () => true },
   { default: true, tag: BOOLEAN, test: /^(?:[Nn]|[Nn]o|NO|[Oo]ff|OFF)$/, resolve: () => false },

@@ -2,7 +2,7 @@ import type { Clock } from 'controller-runtime/env';
 import { escapeHidden, toPrintableLine } from 'controller-runtime/text';
 import type { Progress } from './progress.ts';
 
-/** A command's access to its process, which tests replace. */
+/** Tests replace a command's access to its process. */
 export interface Io {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -11,19 +11,16 @@ export interface Io {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly readStdin: () => Promise<string>;
-  /** Whether standard output is a terminal; undefined: it is not. */
+  /** The default is false. */
   readonly isTerminal?: boolean;
-  /** The requests that the command waits for. `undefined` if the command does not show them. */
+  /** `undefined` if the command does not show the requests that it waits for. */
   readonly progress?: Progress;
 }
 
-/**
- * The largest file that is read. The manifests of prometheus-operator have 4.5 MiB, those of Argo CD 2. The YAML parser
- * needs 10 s for 8 MiB.
- */
+/** The manifests of prometheus-operator have 4.5 MiB, those of Argo CD 2. The YAML parser needs 10 s for 8 MiB. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
-/** Reads a text. Stops reading as soon as it is too large, so that the caller can refuse it. */
+/** Stops reading as soon as the text is too large, so that the caller can refuse it. */
 export async function readText(stream: AsyncIterable<unknown>): Promise<string> {
   let text = '';
   for await (const chunk of stream) {
@@ -33,19 +30,19 @@ export async function readText(stream: AsyncIterable<unknown>): Promise<string> 
   return text;
 }
 
-/** An error that ends the command with exit code 1. The message contains the cause and the fix. */
+/** Ends the command with exit code 1. The message contains the cause and the fix. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }
 
-/** 0: nothing to do; 2: findings, such as changes, problems, or a pod that no profile takes. */
+/** 0 means nothing to do. 2 means findings, such as changes, problems, or a pod that no profile takes. */
 export type ExitCode = 0 | 2;
 
 export interface OutputOption {
   readonly output: 'text' | 'json';
 }
 
-/** The version of the output of `-o json`. Fields may be added without a new version. */
+/** Fields of the output of `-o json` may be added without a new version. */
 const JSON_VERSION = 1;
 
 /** @throws after SIGINT and SIGTERM, because a part of the answer may be missing */
@@ -65,7 +62,7 @@ export function tell(
 /** In characters. A longer cell shifts only the rest of its own row, because users choose the texts of the cells. */
 const WIDEST_COLUMN = 80;
 
-/** Returns lines with aligned columns, for any texts. The last column is not padded. */
+/** Accepts any texts. The last column is not padded. */
 export function alignColumns(texts: readonly (readonly string[])[]): readonly string[] {
   const rows = texts.map((row) => row.map(toPrintableLine));
   const widths: number[] = [];

@@ -30,10 +30,7 @@ export interface KubeOptions {
 
 export type KubeAccess = ReturnType<typeof kubeAccess>;
 
-/**
- * Opens an API server. `received` is a kubeconfig from outside of this machine, such as a Secret. @throws
- * KubeconfigError
- */
+/** `received` is a kubeconfig from outside of this machine, such as a Secret. @throws KubeconfigError */
 export function openKube(options: KubeOptions, io: Io, received?: KubeconfigFile): KubeAccess {
   const { kubeconfig: path, context, namespace } = options;
   const load = () => loadKubeconfig({ path, context, env: io.env, home: homedir(), ...(received && { received }) });
@@ -61,10 +58,7 @@ export function kubeAccess(connections: ServerConnections, place: Place, { clock
   };
 }
 
-/**
- * Opens a workload cluster with the kubeconfig that Cluster API's contract requires: in the Secret
- * `<Cluster>-kubeconfig`, key `value`.
- */
+/** Uses the kubeconfig that Cluster API's contract requires: in the Secret `<Cluster>-kubeconfig`, key `value`. */
 export async function openWorkloadCluster(management: KubeAccess, cluster: string, io: Io, namespace?: string) {
   const key = { namespace: management.namespace, name: `${cluster}-kubeconfig` };
   const secrets = { group: '', version: 'v1', plural: 'secrets' };
@@ -84,10 +78,7 @@ export const CONTROL_PLANES: Resource = {
   plural: external.CONTROL_PLANE_PLURAL,
 };
 
-/**
- * Finds the EKS cluster of the Cluster `key`. @throws Failure if the Cluster or its AWSManagedControlPlane is missing;
- * KubeError
- */
+/** `key` is a Cluster's. @throws Failure if the Cluster or its AWSManagedControlPlane is missing; KubeError */
 export async function findEksCluster(client: KubeClient, key: ObjectKey, signal: AbortSignal) {
   const what = `Cluster ${keyText(key)}`;
   const { CLUSTER_GROUP: group, CLUSTER_PLURAL: plural, CLUSTER_VERSIONS: versions } = external;

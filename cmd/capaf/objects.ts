@@ -4,7 +4,7 @@ import { type AWSFargateProfile, KIND, decodeAWSFargateProfile, describeProblems
 import { PROFILES } from '../../controllers/shared/live-profiles.ts';
 import { Failure } from './io.ts';
 
-/** Which AWSFargateProfiles the user asks about. No names: all of them. No namespace: all namespaces. */
+/** Selects the AWSFargateProfiles of a command. Without names, all. Without a namespace, those of all namespaces. */
 export interface Scope {
   readonly namespace: string | undefined;
   readonly names: readonly string[];
@@ -30,11 +30,11 @@ export async function listObjects(client: KubeClient, { namespace, names }: Scop
   return objects;
 }
 
-/** Returns the AWS account in which the controller has found the objects' EKS cluster. */
+/** The AWS account in which the controller has found the objects' EKS cluster. */
 export const recordedAccount = (objects: readonly AWSFargateProfile[]): string | undefined =>
   objects.find(({ status }) => status?.account !== undefined)?.status?.account;
 
-/** Decodes objects. `unreadable` contains the namespace and name of each object that cannot be decoded, and why. */
+/** `unreadable` contains the namespace and name of each object that cannot be decoded, and why. */
 export function decodeObjects(items: readonly KubeObject[]) {
   const objects: AWSFargateProfile[] = [];
   const unreadable: { readonly name: string; readonly why: string }[] = [];

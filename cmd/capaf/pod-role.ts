@@ -11,10 +11,7 @@ export type PodRole =
   /** The access entry belongs to an earlier role of this name, so pods cannot join. */
   | { readonly kind: 'outdated'; readonly role: Role; readonly entry: AccessEntry };
 
-/**
- * Reads a role and its access entry. `mode` is the authentication mode of the cluster; `undefined`: not known. @throws
- * Unseen
- */
+/** `mode` is the cluster's authentication mode, if known. @throws Unseen */
 export async function readPodRole(
   { roles, accessEntries }: Session,
   cluster: EksClusterName,

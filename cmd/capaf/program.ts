@@ -34,7 +34,7 @@ const WORKLOAD_KUBECONFIG = new Option(
 const POD_CLUSTER = [CLUSTER, CLUSTER_NAMESPACE, EKS_CLUSTER, WORKLOAD_KUBECONFIG];
 const IMPORT_SOURCES = ['live', 'eksctl', 'terraform', 'cloudformation', 'ack', 'crossplane', 'keiko'];
 
-/** Loads a command only when it runs, because loading the AWS and Kubernetes clients takes most of the startup time. */
+/** Loads a command only when it runs, because loading the AWS and Kubernetes clients takes the longest. */
 export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCode | 1> {
   let code: ExitCode | 1 = 0;
   const progress: Progress = new Set();

@@ -4,13 +4,12 @@ import { toPrintableLine } from 'controller-runtime/text';
 import type { AwsTransport } from '../../pkg/cloud/index.ts';
 import type { Io } from './io.ts';
 
-/** How often the command shows what it is waiting for. */
 const INTERVAL: Ms = 1_000;
 
-/** The requests without an answer, in the order in which they were sent. */
+/** In the order in which the unanswered requests were sent. */
 export type Progress = Set<{ readonly what: string }>;
 
-/** Prints to standard error each second which request the command has been waiting for longest, if that has changed. */
+/** Prints to stderr each second which request the command has been waiting for longest, if that has changed. */
 export function showProgress({ clock, err }: Io, progress: Progress): { readonly end: () => void } {
   let shown = '';
   const wait = (): Timer =>
@@ -30,10 +29,7 @@ function track<A>(progress: Progress | undefined, what: string, answer: Promise<
   return answer.finally(() => progress?.delete(request));
 }
 
-/**
- * Returns the name of the action in the query protocol or AWS JSON; `''` for EKS, where method and path determine the
- * action.
- */
+/** The action in the query protocol or AWS JSON. `''` for EKS, where method and path determine the action. */
 export function actionOf({ headers, body }: Parameters<AwsTransport['handle']>[0]): string {
   const target = headers['x-amz-target']?.replace(/^.*\./, '');
   return target ?? new URLSearchParams(typeof body === 'string' ? body : '').get('Action') ?? '';

@@ -2,8 +2,8 @@ import { styleText } from 'node:util';
 import { toPrintableLine } from 'controller-runtime/text';
 
 /**
- * `unchecked`: the command could not look, because it lacks a permission, or because AWS or the API server does not
- * answer. Such a row does not count as a problem of the installation.
+ * `unchecked` means that the command could not look, because it lacks a permission, or because AWS or the API server
+ * does not answer. Such a row does not count as a problem of the installation.
  */
 export type Result = 'ok' | 'warning' | 'problem' | 'unchecked';
 
@@ -15,13 +15,13 @@ export interface TreeNode {
   readonly name: string;
   readonly state: string;
   readonly result: Result;
-  /** Shown as `free addresses: 4` for the key `freeAddresses`. */
+  /** The key `freeAddresses` is shown as `free addresses: 4`. */
   readonly facts?: Readonly<Record<string, string | number>>;
   readonly message?: string;
   readonly children?: readonly TreeNode[];
 }
 
-/** Renders a tree: on a terminal with lines between the nodes, in a pipe with two spaces per level. */
+/** On a terminal, lines connect the nodes. In a pipe, each level is indented by two spaces. */
 export function renderTree(root: TreeNode, isTerminal: boolean, indent = ''): readonly string[] {
   const { children = [] } = root;
   const below = children.flatMap((child, index) => {

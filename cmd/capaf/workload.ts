@@ -35,7 +35,7 @@ export function requireCluster({ cluster, eksCluster }: ClusterOptions): void {
 }
 
 /**
- * A command goes on when it cannot read the pods, but not when the file that the user names is no kubeconfig.
+ * A command continues if it cannot read the pods, but not if the user's file is no kubeconfig.
  * @throws KubeconfigError
  */
 export function requireWorkloadKubeconfig({ workloadKubeconfig: path }: ClusterOptions, { env }: Io): void {
@@ -56,7 +56,7 @@ export interface PodCluster {
 type PodOptions = KubeOptions & AwsOptions & { readonly workloadKubeconfig?: string | undefined };
 
 /**
- * Opens the API server of the pods' cluster. Without `management`, --kubeconfig and --context select this cluster.
+ * Without `management`, --kubeconfig and --context select the pods' cluster.
  * @throws Failure
  */
 export async function openPodCluster(
@@ -87,7 +87,7 @@ export const kubeconfigCommand = (name: string, region: string): string =>
     '--kubeconfig=pods.kubeconfig',
   ]);
 
-/** Opens an API server with the EKS cluster's endpoint and an STS token. @throws Failure */
+/** Uses the EKS cluster's endpoint and an STS token. @throws Failure */
 async function openEksCluster(name: string, options: PodOptions, region: string | undefined, io: Io) {
   await using aws = openAws(options, io);
   const session = await aws.open(requireRegion(region ?? aws.region));
@@ -107,7 +107,7 @@ async function openEksCluster(name: string, options: PodOptions, region: string 
 
 const PODS = { group: '', version: 'v1', plural: 'pods' };
 
-/** Lists the pods of Fargate profiles that have not ended. No namespace: all namespaces. @throws KubeError */
+/** Lists Fargate pods that have not ended. Without a namespace, lists all namespaces. @throws KubeError */
 export async function listFargatePods(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {
   const pods = await listAll(client, PODS, { namespace, labelSelector: PROFILE_LABEL }, signal);
   return pods.filter(({ status }) => !['Succeeded', 'Failed'].includes(textAt(status, 'phase') ?? ''));

@@ -7,16 +7,15 @@ import type { ConnectToServer } from 'controller-runtime/kubeconfig';
 import type { Logger } from 'controller-runtime/log';
 import type { ManagerFlags } from './flags/parse-flags.ts';
 
-/** The manager's access to the clock, to randomness, to the network and to the host. Tests replace each part. */
+/** Tests replace each part of the manager's access to the clock, to randomness, to the network and to the host. */
 export interface Env {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Sets the verbosity of the log while the manager runs. */
   readonly setVerbosity: (verbosity: number) => void;
   readonly profiler: Profiler;
   readonly kube: Transport;
-  /** A transport only for the Lease, with a separate connection pool, so that busy workers cannot delay the renewal. */
+  /** Only for the Lease. Its separate connection pool keeps busy workers from delaying the renewal. */
   readonly kubeForLease: Transport;
   /** Connects to the API servers of EKS clusters, to drain a Fargate profile. */
   readonly connectToServer: ConnectToServer;
@@ -24,23 +23,23 @@ export interface Env {
   readonly endpoints: Endpoints;
   /** The manager's own credentials. */
   readonly credentials: AwsCredentialSource;
-  /** The region in which the manager assumes IAM roles, and the default of spec.eksCluster.region, if known. */
+  /** The manager assumes IAM roles in this region, if known. It is also the default of spec.eksCluster.region. */
   readonly awsRegion: string | undefined;
-  /** The name of this host, which is part of the holder identity in the Lease. */
+  /** Part of the holder identity in the Lease. */
   readonly hostname: string;
   readonly namespaces: Namespaces;
 }
 
-/** The namespaces in which the manager itself stores or reads objects. */
+/** The manager itself stores or reads objects in these namespaces. */
 export interface Namespaces {
   readonly lease: string;
   readonly secrets: string;
 }
 
 /**
- * Returns the namespaces. Outside a pod, the flags must set them, because the namespace of a kubeconfig's context
- * changes with every `kubectl config set-context`: two managers could use different Leases, or AWS credentials could
- * come from another team's Secret. Left: a sentence for the user.
+ * Outside a pod, the flags must set the namespaces, because the namespace of a kubeconfig's context changes with every
+ * `kubectl config set-context`: two managers could use different Leases, or AWS credentials could come from another
+ * team's Secret. A Left is a sentence for the user.
  */
 export function selectNamespaces(
   flags: Pick<ManagerFlags, 'election' | 'managerNamespace' | 'staticIdentityNamespace'>,
@@ -57,8 +56,6 @@ export function selectNamespaces(
   );
 }
 
-/**
- * Returns the region in the environment. On EKS, IAM roles for service accounts and Pod Identity set both variables.
- */
+/** On EKS, IAM roles for service accounts and Pod Identity set both variables. */
 export const awsRegionOf = ({ AWS_REGION, AWS_DEFAULT_REGION }: NodeJS.ProcessEnv): string | undefined =>
   AWS_REGION || AWS_DEFAULT_REGION || undefined;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /** Managers of all versions use this name, so that an upgrade never has two leaders. */
 const BASE_NAME = 'capaf-leader-election';
-/** The form of each part of a Lease name. Dots separate the parts. */
+/** Dots separate the parts of a Lease name. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const HASH_LENGTH = 10;
 
@@ -26,8 +26,8 @@ export function leaseNameFor({ election, namespace, watchFilter }: LeaseNameFlag
 }
 
 /**
- * Converts a value to a part of the Lease name. A DNS label, which contains no dot, stays unchanged. Any other value
- * becomes the converted text, a dot and a hash, so that two values never give the same name.
+ * A DNS label, which contains no dot, stays unchanged. Any other value becomes the converted text, a dot and a hash, so
+ * that two values never give the same name.
  */
 function toNameParts(labelValue: string): string {
   if (DNS_LABEL.test(labelValue)) return labelValue;
@@ -42,7 +42,7 @@ export interface LeaseId {
 
 const LONGEST_NAME = 253;
 
-/** Parses `NAME`, or `NAMESPACE/NAME`, which cluster-api-operator writes. Returns `undefined` for any other text. */
+/** Accepts `NAME`, or `NAMESPACE/NAME`, which cluster-api-operator writes. Returns `undefined` for any other text. */
 export function parseLeaseId(text: string): LeaseId | undefined {
   const [name = '', namespace, ...others] = text.split('/').toReversed();
   const isName = name.length <= LONGEST_NAME && name.split('.').every((part) => DNS_LABEL.test(part));

@@ -14,7 +14,7 @@ import { helpText } from './flags/flags.ts';
 import { parseFlags, type ManagerFlags } from './flags/parse-flags.ts';
 import { runManager } from './run.ts';
 
-/** The exit code for a wrong command line, as in Go's flag package. */
+/** As in Go's flag package. */
 const USAGE_ERROR = 2;
 const FAILURE = 1;
 /** In ms. Each measurement wakes the process: at prom-client's interval of 10 ms, measurements take 0.5 % of a CPU. */
@@ -117,7 +117,7 @@ async function connectAndRun(
   }
 }
 
-/** Logs an uncaught error and terminates the process, as a panic does in Go. */
+/** An uncaught error terminates the process, as a panic does in Go. */
 function exitOnUncaughtError(logger: ClosableLogger): void {
   const die = (thrown: unknown): void => {
     logger.error('Unhandled error', thrown);
@@ -140,7 +140,7 @@ function newStopSignal(logger: Logger): AbortSignal {
   return stop.signal;
 }
 
-/** Prints a problem to standard error, and returns the exit code. */
+/** Returns the exit code. */
 function printProblem(problem: string, code: number): number {
   process.stderr.write(`manager: ${escapeHidden(problem)}\n`);
   return code;

@@ -7,7 +7,7 @@ import { schemaMetrics } from '../../controllers/shared/crd/served-schema.ts';
 import { awsMetrics } from '../../pkg/cloud/index.ts';
 import { VERSION } from '../../pkg/version.ts';
 
-/** Registers all metrics of the manager, except those of its Node.js process. docs/metrics.md describes each metric. */
+/** Omits the metrics of the Node.js process. docs/metrics.md describes each metric. */
 export function newManagerMetrics(registry: Registry) {
   const registers = [registry];
   new Gauge({
@@ -30,7 +30,7 @@ export function newManagerMetrics(registry: Registry) {
     lane: laneMetrics(registry),
     caches: cacheMetrics(registry, 'capaf_cache_age_seconds'),
     unreadableObjects: unreadableObjectMetrics(registry),
-    /** Records when the diagnostics server's TLS certificate expires, in ms since 1970. */
+    /** `at` is in ms since 1970. */
     recordCertificateExpiry: (at: Ms): void => certificate.set(at / 1_000),
   };
 }
@@ -38,8 +38,8 @@ export function newManagerMetrics(registry: Registry) {
 type Stores = Readonly<Record<string, Pick<TypedStore<unknown>, 'unreadable'>>>;
 
 /**
- * Counts the objects of each kind that the manager cannot decode; a log line identifies each of them. The only label is
- * the kind, because users can create any number of objects, and each label value needs memory.
+ * A log line identifies each object that the manager cannot decode. The only label is the kind, because users can
+ * create any number of objects, and each label value needs memory.
  */
 function unreadableObjectMetrics(registry: Registry) {
   const watched: Record<string, Stores[string]> = {};

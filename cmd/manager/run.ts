@@ -38,7 +38,7 @@ import { newManagerMetrics } from './metrics.ts';
 import { newServers } from './servers.ts';
 
 const NAME = 'cluster-api-provider-aws-fargate';
-/** Used without leader election: no other manager can take over. */
+/** Without leader election, no other manager can take over. */
 const ALWAYS_LEADER: Leadership = { remaining: () => Number.POSITIVE_INFINITY };
 
 export type RunFlags = Omit<
@@ -129,7 +129,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
   if (flags.managesCrd) {
     const { controller, caches: triggers } = crdKeeperController({
       ...shared,
-      // The ConfigMap in which the CRD keeper records its changes is in the namespace of the Lease.
+      // The CRD keeper records its changes in a ConfigMap in the Lease's namespace.
       recordNamespace: env.namespaces.lease,
     });
     manager.add('cache', ...triggers);

@@ -24,9 +24,7 @@ interface ServerParts {
   readonly readyChecks: readonly HealthCheck[];
 }
 
-/**
- * Returns the HTTP servers that the flags enable: one for /healthz and /readyz, one for /metrics and other diagnostics.
- */
+/** The flags enable one server for /healthz and /readyz, and one for /metrics and other diagnostics. */
 export function newServers(
   env: Env,
   { health, diagnostics }: Pick<ManagerFlags, 'health' | 'diagnostics'>,

@@ -47,10 +47,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
-  /**
-   * The value of the label `cluster.x-k8s.io/watch-filter` of objects that this manager reconciles; `undefined`: all
-   * objects.
-   */
+  /** The value of the label `cluster.x-k8s.io/watch-filter`. If undefined, this manager reconciles all objects. */
   readonly watchFilter?: string;
   readonly managerRegion: string | undefined;
   readonly accounts: ControlPlaneAccounts;
@@ -105,7 +102,6 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
   return [controller, overlapController({ ...options, profileWriter })];
 }
 
-/** The options that a reconciler needs in addition to its own parts. */
 export type ReconcilerEnvironment = Pick<
   AWSFargateProfileControllerOptions,
   | 'client'
@@ -129,7 +125,7 @@ export type ReconcilerParts = Pick<
   'profileWriter' | 'lanes' | 'recordTurnSpan' | 'recordEviction' | 'roleLocks' | 'retryStore' | 'recordEvent'
 >;
 
-/** Creates what a reconciler keeps between reconciles. These parts enqueue objects in `queue`. */
+/** Creates the state that a reconciler keeps between reconciles. It enqueues objects in `queue`. */
 export function newReconcilerParts(
   { client, caches, clock }: Pick<ReconcilerEnvironment, 'client' | 'caches' | 'clock'>,
   queue: Pick<Workqueue, 'add' | 'demote'>,
@@ -152,7 +148,6 @@ export function newReconcilerParts(
   };
 }
 
-/** Returns the function that reconciles one AWSFargateProfile. */
 export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): Reconcile {
   const { client, caches, clock, limits, managerRegion, accounts, schema, watchFilter } = options;
   const withCaches = { ...options, ...caches.typed };
@@ -178,10 +173,7 @@ export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): 
   return onlyUnderOurSchema(reconcile, withCaches);
 }
 
-/**
- * Returns the region and identity of an object's AWS calls. Does not decode the object, because this function runs at
- * each watch event.
- */
+/** Groups objects by region and identity. Does not decode the object, because it runs at each watch event. */
 export function groupOf(
   { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,
   key: ObjectKey,

@@ -69,7 +69,7 @@ export async function execute(
   else execution.notices.push(left);
 }
 
-/** Returns why a change was not made; `undefined` if all changes were made, except for optional ones. */
+/** Returns `undefined` if all changes were made, except for optional ones. */
 async function makeChanges(
   changes: readonly Change[],
   reconcile: ReconcileState,
@@ -87,7 +87,7 @@ async function makeChanges(
 
 const isAboutKept = (mutation: Mutation, name: string): boolean => isRoleRemoval(mutation) && mutation.name === name;
 
-/** Returns why the execution ends with this change; `undefined` if it continues. */
+/** Returns a reason if the execution ends with this change. */
 async function makeChange(
   change: Change,
   reconcile: ReconcileState,
@@ -99,7 +99,7 @@ async function makeChange(
   const before = reconcile.record;
   try {
     recordProfileFailure(reconcile, mutation, clock);
-    // The claim comes before the guards, which read who uses a role that is to be removed.
+    // The claim comes before the guards, because the guards read who uses a role that is to be removed.
     if (!claims.tryClaim(mutation, reconcile))
       return newReason('NotNow', { because: 'another object uses or changes the same resource' });
     const obstacle = await findObstacle(services.guards, mutation, reconcile);
@@ -122,15 +122,12 @@ async function makeChange(
   }
 }
 
-/**
- * Records a notice that an optional change was not made, and lets the execution continue. For any other change, returns
- * the reason, which ends the execution.
- */
+/** Reports a refused optional change as a notice, and lets the execution continue. Otherwise returns the reason. */
 function tolerate({ mutation, optional }: Change, reason: Reason, execution: Execution): Reason | undefined {
-  // After an error other than a refusal, the next attempt may succeed, so the execution ends.
+  // After other errors, the next attempt may succeed, so the execution ends.
   const isRefusal = reason.name === 'AccessDenied' || reason.name === 'Refused' || reason.name === 'AWSQuotaExceeded';
   if (optional !== true || isUnreported(reason) || !(isRefusal || mutation.kind === 'setBoundary')) return reason;
-  // The permission for access entries is optional too. Its refusal has an event, but it is not a problem of the object.
+  // A refused change of an access entry only has an event, because the permission for it is optional.
   if (!isAccessEntryMutation(mutation)) execution.notices.push(reason);
   return undefined;
 }
@@ -161,7 +158,7 @@ function updateLane(
   else if (reason?.name === 'ClusterUpdating') lanes.close(lane, reason.facts.remaining, reason.facts.said);
 }
 
-/** Returns why the change was not made; `undefined` if it was made. */
+/** Returns `undefined` if the change was made. */
 function reasonFor(
   reconcile: ReconcileState,
   mutation: Mutation,
@@ -201,10 +198,7 @@ function reasonFor(
   }
 }
 
-/**
- * Returns the reason to report while AWS contradicts itself about whether a resource exists. Users read `detail` if the
- * contradiction lasts.
- */
+/** AWS contradicts itself about whether a resource exists. Users read `detail` only if the contradiction lasts. */
 function contradictionReason({ retry }: ReconcileState, resource: string, detail: string, now: Ms): Reason {
   const propagating = inconsistentAnswers(resource);
   return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
@@ -213,9 +207,8 @@ function contradictionReason({ retry }: ReconcileState, resource: string, detail
 }
 
 /**
- * Returns the reason to report when EKS rejects a role. EKS sends the same error for a wrong trust policy and for a
- * trust policy that IAM has not propagated yet. So the reason says that the trust policy is wrong only if the rejection
- * lasts.
+ * EKS sends the same error for a wrong trust policy and for one that IAM has not propagated yet. So the reason calls
+ * the trust policy wrong only if the rejection lasts.
  */
 function trustReason(reconcile: ReconcileState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = reconcile;
@@ -234,7 +227,7 @@ function trustReason(reconcile: ReconcileState, problem: string, now: Ms): Reaso
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
 }
 
-/** Returns the reason for a failed change. No reconcile sends the change again before its backoff is over. */
+/** No reconcile sends a failed change again before its backoff is over. */
 function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: aws.AwsFailure, now: Ms): Reason {
   const { retry, target, session, desired, observed } = reconcile;
   if (
@@ -275,10 +268,7 @@ function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: a
   return reason;
 }
 
-/**
- * Returns the tags that the mutation changes, for messages. Leaves out the tag in which the controller records its
- * additions, unless the mutation changes no other tag.
- */
+/** Omits the tag in which the controller records its additions, unless the mutation changes no other tag. */
 function tagChangeIn(mutation: Mutation): TagChange | undefined {
   if (!('tags' in mutation || 'keys' in mutation)) return undefined;
   const all = 'tags' in mutation ? Object.keys(mutation.tags) : mutation.keys;
@@ -287,9 +277,7 @@ function tagChangeIn(mutation: Mutation): TagChange | undefined {
   return { change: 'tags' in mutation ? 'set' : 'remove', keys, resource: resourceOf(mutation) };
 }
 
-/**
- * Reports whether EKS could not choose the subnets of a new profile, for which it uses the caller's EC2 permissions.
- */
+/** EKS uses the caller's EC2 permissions to choose the subnets of a new profile. */
 const isSubnetChoiceDenied = (mutation: Mutation, failure: aws.AwsFailure, { action = '' }: aws.Denial): boolean =>
   mutation.kind === 'createProfile' &&
   mutation.profile.subnets.length === 0 &&

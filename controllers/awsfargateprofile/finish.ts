@@ -39,16 +39,16 @@ export interface FinishOptions extends RequeueOptions, OverlapSources {
   readonly retryStore: RetryStore;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly lanes: Pick<Lanes, 'reorder' | 'abandon'>;
-  /** Reads from the API server, and returns why nothing may now be deleted for the object in Kubernetes or AWS. */
+  /** Asks the API server, and returns why nothing may be deleted for the object in Kubernetes or AWS now. */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/** What depends on whether the write of a result succeeds. */
+/** These parts of a result depend on whether the API server accepts the write. */
 interface Unwritten {
-  /** The changes in AWS, which are recorded as events if the write fails. */
+  /** If the write fails, events report these changes in AWS. */
   readonly steps: readonly Step[];
-  /** Returns what is remembered after a successful write. If the write fails, status still shows the earlier wait. */
+  /** Called after a successful write. If the write fails, status still shows the earlier wait. */
   readonly remember?: (state: RetryState) => RetryState;
   readonly context: ReconcileContext;
 }
@@ -77,7 +77,7 @@ export class Finisher {
     if (end === 'inSync' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(reconcile), unwritten);
     if (end === 'inSync' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
     const after = statusAfter(reconcile);
-    // Without facts, the EKS cluster is known only from an earlier status, which another client may have written.
+    // Without facts from AWS, the EKS cluster is known only from status, which another client may have written.
     const status = facts === undefined ? after : withFewRivals(object, after, this.options, reconcile.now);
     const isWritten = await this.write(object, unwritten, async () => {
       const recorded = await this.writeRecord(object, result.record, context.signal);
@@ -89,7 +89,7 @@ export class Finisher {
     return this.requeue(reconcile, state, hasChangeInProgress({ ...object, status }));
   }
 
-  /** Writes the record. This comes before the status, because only the record contains where to look in AWS. */
+  /** The record is written before the status, because only the record says where to look in AWS. */
   private async writeRecord(
     object: AWSFargateProfile,
     record: ProfileRecord | undefined,
@@ -101,7 +101,7 @@ export class Finisher {
     return written;
   }
 
-  /** Removes the finalizer, unless a read from the API server shows a blocker: the caches may be outdated. */
+  /** Asks the API server for a blocker before the finalizer is removed, because the caches may be outdated. */
   private async completeDeletion(
     object: AWSFargateProfile,
     events: readonly EventSpec[],
@@ -113,7 +113,7 @@ export class Finisher {
       : this.finishUnreported(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
   }
 
-  /** Reports the pause. No reconcile watches EKS's changes for a paused object, so the lane must not wait for it. */
+  /** Other objects of the EKS cluster must not wait for a paused object, because no reconcile watches its changes. */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
     const { clock, lanes, profileWriter } = this.options;
     lanes.abandon(keyOf(object));
@@ -135,14 +135,13 @@ export class Finisher {
         if (!(error instanceof KubeError)) throw error;
       }
     }
-    // The API server has rejected the status too, or the object is paused and its status is not written. So an event is
-    // the only way to inform users.
+    // The API server rejected the status, or the object is paused and gets none. Only an event can inform users.
     this.recordEvents(object, [warningFor(reason)]);
     this.remember(object, this.memoryAfter({ object, end: reason }));
     return this.requeue({ end: reason }, this.options.retryStore.get(object));
   }
 
-  /** Deletes the object again, because `clusterctl move` has recreated it without its deletionTimestamp. */
+  /** `clusterctl move` recreates an object without its deletionTimestamp, so the object is deleted again. */
   async resumeDeletion(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
     const { findLiveBlocker, profileWriter, recordEvent } = this.options;
     const because = await findLiveBlocker(object, context.signal);
@@ -158,10 +157,7 @@ export class Finisher {
     return this.removeFinalizer(object, events, { steps: [], context });
   }
 
-  /**
-   * Releases the object although AWS cannot be called. Nothing was created there, so credentials that never worked must
-   * not block the deletion forever. `reason` says why AWS cannot be called.
-   */
+  /** Nothing was created in AWS, so credentials that never worked must not block the deletion forever. */
   async releaseWithoutCredentials(
     object: AWSFargateProfile,
     reason: Reason,
@@ -211,9 +207,7 @@ export class Finisher {
     return (state) => (end === 'inSync' ? withSuccess(state, noticesOf(result), now) : withWait(state, end, now));
   }
 
-  /**
-   * Updates the retry state. The order in the lane depends on whether something other than its turn stops the object.
-   */
+  /** The order in which the EKS cluster's objects get their turn depends on this state. */
   private remember(object: AWSFargateProfile, change: (state: RetryState) => RetryState): void {
     const { lanes, retryStore } = this.options;
     const wasStopped = retryStore.isStoppedOtherwise(object);
@@ -221,10 +215,7 @@ export class Finisher {
     if (retryStore.isStoppedOtherwise(object) !== wasStopped) lanes.reorder(object);
   }
 
-  /**
-   * Writes the result. Returns `false` if another client wrote first or the object is gone; the changes in AWS are then
-   * recorded as events.
-   */
+  /** Returns `false` if another client wrote first or the object is gone. Events then report the changes in AWS. */
   private async write(
     object: AWSFargateProfile,
     { steps, remember, context }: Unwritten,
@@ -253,7 +244,7 @@ export class Finisher {
     return DONE;
   }
 
-  /** Deletes an object whose EKS cluster is being deleted and contains no Fargate profile of this object. */
+  /** The EKS cluster is being deleted and contains no Fargate profile of this object. */
   private async deleteObject(object: AWSFargateProfile, unwritten: Unwritten): Promise<Requeue> {
     const { logger, signal } = unwritten.context;
     const because = await this.options.findLiveBlocker(object, signal);

@@ -14,42 +14,40 @@ import type { RetryStore } from './memory.ts';
 import { describeTransit } from './model/profile-status.ts';
 import { hasChangeInProgress } from './model/steady-state.ts';
 
-// EKS creates or deletes one Fargate profile of a cluster at a time. The lane of an EKS cluster avoids calls that EKS
-// would refuse. Safety does not depend on the lane, because EKS refuses such calls anyway. A lane remembers what EKS
-// has answered. Which object goes next follows from the caches and from memory, and is computed when a reconcile needs
-// it.
+// EKS creates or deletes one Fargate profile of a cluster at a time. Each EKS cluster has a lane, a queue of the
+// objects that want such a change, which avoids calls that EKS would refuse. Safety does not depend on it, because EKS
+// refuses such calls anyway. A lane remembers what EKS has answered. The next object follows from the caches and from
+// memory, and is computed when a reconcile needs it.
 
-/** A change that EKS is making. */
 interface InFlight {
   readonly profile: string;
   /** Completes the sentence "Fargate profile x is …". */
   readonly doing: string;
-  /** The key of the object whose reconciles watch the change; `undefined` if this manager has no such object. */
+  /** The key of the object whose reconciles watch the change. `undefined` if this manager has no such object. */
   readonly by: string | undefined;
   readonly seenAt: Ms;
 }
 
 interface Lane {
-  /** The change that a running reconcile sends, and the key of its object. */
+  /** A running reconcile sends this change. `by` is the key of its object. */
   readonly turn: { readonly profile: string; readonly doing: string; readonly by: string } | undefined;
   readonly inFlight: InFlight | undefined;
   /** No change is sent before `until`, because EKS has answered an earlier change with `because`. */
   readonly closed: { readonly until: Ms; readonly because: string };
 }
 
-/** Why a profile change has to wait. */
 export type LaneWait =
   | { readonly kind: 'wait'; readonly ahead: string; readonly doing: string; readonly isForeign: boolean }
   | { readonly kind: 'closed'; readonly remaining: Ms; readonly because: string };
 
-/** A change that was not seen again within this time does not count anymore, because it may be unwatched. */
+/** If a change is not seen again within this time, it does not count anymore, because nothing may be watching it. */
 const SEEN_FOR: Ms = 35_000;
-/** The number of lanes that are kept. The least recently used lane is forgotten, which costs one refused call. */
+/** The least recently used lane is forgotten, which costs one refused call. */
 const MOST_LANES = 10_000;
 /**
- * How many objects of an EKS cluster are searched for the first two. If something else stops all of them, the remaining
- * objects have no order, which costs refused calls. A cluster has at most ten profiles, unless AWS has raised the
- * quota.
+ * How many objects of an EKS cluster are searched for the first two that can continue. If all of them are stopped, the
+ * remaining objects have no order, which costs refused calls. A cluster has at most ten profiles, unless AWS has raised
+ * the quota.
  */
 const MOST_SEEN = 30;
 const FREE: Lane = { turn: undefined, inFlight: undefined, closed: { until: 0, because: '' } };
@@ -58,10 +56,7 @@ export interface LanesOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly caches: Pick<Caches, 'profiles' | 'typed'>;
   readonly retryStore: Pick<RetryStore, 'isStoppedOtherwise'>;
-  /**
-   * Enqueues an object whose turn may have come. A lost call costs 30 s, after which each waiting object is reconciled
-   * anyway.
-   */
+  /** Enqueues an object whose turn may have come. A lost call costs 30 s, after which it is reconciled anyway. */
   readonly wake: (key: ObjectKey, place: 'first' | 'second') => void;
   /** Demotes an object that was the first, because another object now goes before it. */
   readonly overtaken: (key: ObjectKey) => void;
@@ -70,7 +65,7 @@ export interface LanesOptions {
 export class Lanes {
   private readonly options: LanesOptions;
   private readonly lanes = new Lru<Lane>({ maxEntries: MOST_LANES });
-  /** The objects whose running reconcile does not have to wait. They need not be woken. */
+  /** The running reconciles of these objects do not have to wait, so the objects need not be woken. */
   private readonly going = new Set<string>();
 
   constructor(options: LanesOptions) {
@@ -78,9 +73,8 @@ export class Lanes {
   }
 
   /**
-   * Fills the lane of an EKS cluster that this process does not know yet, for example after a start, with the changes
-   * that EKS may be making. The lane treats them as changes by other clients until a reconcile of the object that owns
-   * the profile has seen them.
+   * Fills the lane of an EKS cluster that this process does not know yet, for example after a start. The changes count
+   * as other clients' until a reconcile of the object that owns the profile has seen them.
    */
   seed(lane: string, findChanges: () => readonly Pick<InFlight, 'profile' | 'doing'>[]): void {
     if (this.lanes.peek(lane) !== undefined) return;
@@ -89,9 +83,9 @@ export class Lanes {
   }
 
   /**
-   * Returns why the object has to wait. Lets the first object of a cluster continue, the second until it has prepared
-   * its role, and each object that does not want a turn. If something else stopped the last reconcile of an object, the
-   * object continues too, to find out whether this is over.
+   * Returns why the object has to wait. The first object of a cluster continues, the second until it has prepared its
+   * role, and each object that does not want a turn. If a problem stopped the last reconcile of an object, the object
+   * continues too, to find out whether the problem is over.
    */
   findAhead(lane: string, object: AWSFargateProfile): LaneWait | undefined {
     if (!wantsTurn(object) || this.isStoppedOtherwise(object) || this.isInFlight(lane, object)) return undefined;
@@ -105,7 +99,7 @@ export class Lanes {
     return wait.kind === 'wait' ? { ...wait, isForeign: false } : wait;
   }
 
-  /** Records that a reconcile of the object continues after {@link findAhead}. {@link leave} must follow. */
+  /** Must follow a {@link findAhead} after which the reconcile continues. {@link leave} must follow. */
   enter(object: AWSFargateProfile): void {
     this.going.add(idOf(object));
   }
@@ -137,24 +131,21 @@ export class Lanes {
     this.wakeIfFree(lane, object);
   }
 
-  /** Records a change that EKS is making. `by` is the object that owns the profile. */
+  /** `by` is the object that owns the profile. */
   saw(lane: string, profile: string, doing: string, by?: Pick<AWSFargateProfile, 'metadata'>): void {
     const { inFlight: known } = this.get(lane);
     const owner = by === undefined ? (known?.profile === profile ? known.by : undefined) : idOf(by);
     this.update(lane, { inFlight: { profile, doing, by: owner, seenAt: this.options.clock.monotonic() } });
   }
 
-  /** Records that a reconcile of the object has seen that EKS is not changing the profile. */
+  /** Called when a reconcile of the object has seen that EKS is not changing the profile. */
   settle(lane: string, profile: string, object: AWSFargateProfile): void {
     if (this.get(lane).inFlight?.profile !== profile) return;
     this.update(lane, { inFlight: undefined });
     this.wakeIfFree(lane, object);
   }
 
-  /**
-   * Updates the lane after a reconcile of the object has read `profiles` of the EKS cluster. `own` are the names of the
-   * object's profiles.
-   */
+  /** Updates the lane after a reconcile has read `profiles` from EKS. `own` are the names of the object's profiles. */
   compare(
     lane: string,
     object: AWSFargateProfile,
@@ -165,7 +156,7 @@ export class Lanes {
       const doing = describeTransit(status);
       if (doing === undefined) continue;
       if (own.includes(name)) this.saw(lane, name, doing, object);
-      // `profiles` may be older than what the lane knows, so another object's profile only fills an empty lane.
+      // `profiles` may be older than the lane's knowledge, so another object's profile only fills an empty lane.
       else if (this.get(lane).inFlight === undefined) this.saw(lane, name, doing);
     }
     for (const name of own)
@@ -178,9 +169,7 @@ export class Lanes {
     this.update(lane, { closed: { until, because } });
   }
 
-  /**
-   * Records that no reconcile watches this object's changes anymore, for example because the object is paused or gone.
-   */
+  /** Called when no reconcile watches this object's changes anymore, for example because it is paused or gone. */
   abandon(key: ObjectKey): void {
     for (const [lane, { inFlight }] of this.lanes.entries()) {
       if (inFlight?.by !== keyText(key)) continue;
@@ -191,7 +180,7 @@ export class Lanes {
     }
   }
 
-  /** Wakes the objects whose place may have changed because of a change in the cache. */
+  /** Wakes the objects whose place may have changed with a change in the cache. */
   refresh(change: Change): void {
     const before = change.type === 'added' ? undefined : change.type === 'updated' ? change.previous : change.object;
     const after = change.type === 'deleted' ? undefined : change.object;
@@ -201,18 +190,15 @@ export class Lanes {
     if (joined !== undefined && !this.isStoppedOtherwise(joined)) this.overtake(joined);
   }
 
-  /**
-   * Wakes the objects whose place may have changed, after a reconcile has changed whether something other than its turn
-   * stops the object.
-   */
+  /** Wakes the objects whose place may have changed, after a problem has begun or ceased to stop the object. */
   reorder(object: AWSFargateProfile): void {
     if (this.isStoppedOtherwise(object)) this.wakeBehind(object, object);
     else this.overtake(object);
   }
 
   /**
-   * Wakes objects that have moved up because the object `before` has left its place. If EKS is making this object's
-   * change, the first of them can only wait for the end of the change, which wakes it.
+   * Wakes objects that have moved up because `before` has left its place. If EKS is making this object's change, the
+   * first of them can only wait for the end of the change, which wakes it.
    */
   private wakeBehind(before: AWSFargateProfile, after: AWSFargateProfile | undefined): void {
     if (!wantsTurn(before)) return;
@@ -222,9 +208,7 @@ export class Lanes {
     });
   }
 
-  /**
-   * Wakes the object in its new place. If it is the first there, no other object waits for the former first anymore.
-   */
+  /** If the object is now the first, no other object waits for the former first anymore. */
   private overtake(object: AWSFargateProfile): void {
     if (!wantsTurn(object)) return;
     const firsts = this.firstTwo(turnGroupOf(object));
@@ -234,7 +218,7 @@ export class Lanes {
     if (index === 0 && second !== undefined) this.options.overtaken(keyOf(second));
   }
 
-  /** Wakes the objects that may go after the end of a change, except for `object`, whose reconcile continues anyway. */
+  /** Omits `object`, because its reconcile continues anyway. */
   private wakeIfFree(lane: string, object: AWSFargateProfile): void {
     const { turn, inFlight } = this.get(lane);
     if (turn === undefined && inFlight === undefined)
@@ -255,7 +239,7 @@ export class Lanes {
     if (!this.going.has(idOf(object))) this.options.wake(keyOf(object), index === 0 ? 'first' : 'second');
   }
 
-  /** Returns which change the object has to wait for. `profile` is the profile that the object would change. */
+  /** `profile` is the profile that the object would change. */
   private findBusy(lane: string, object: AWSFargateProfile, profile?: string): LaneWait | undefined {
     const now = this.options.clock.monotonic();
     const { turn, inFlight, closed } = this.get(lane);
@@ -276,8 +260,8 @@ export class Lanes {
   }
 
   /**
-   * Returns the first two objects of the group that nothing else stops; none before the objects are listed. The cache
-   * keeps the objects that want a turn in order, so only these two and the stopped objects before them are decoded.
+   * Omits objects that a problem stops. Returns none before the objects are listed. The cache sorts the objects that
+   * want a turn, so only these two and the stopped objects before them are decoded.
    */
   private firstTwo(group: string | undefined): readonly AWSFargateProfile[] {
     const { profiles } = this.options.caches;
@@ -305,10 +289,7 @@ export class Lanes {
   }
 }
 
-/**
- * Reports whether the object has no role yet. The second object in the lane may create its role while EKS changes the
- * profile of the first.
- */
+/** The second object in the lane may create its role while EKS changes the first object's profile. */
 const hasToPrepare = (object: AWSFargateProfile): boolean =>
   !isDeleting(object) && recordOf(object).roles.every(({ id }) => id === undefined);
 
@@ -323,10 +304,7 @@ const isBefore = (one: AWSFargateProfile, other: AWSFargateProfile): boolean => 
 
 const orderOf = (object: AWSFargateProfile): string => turnOrderOf(object) + idOf(object);
 
-/**
- * Returns what decides the object's place among the objects of its cluster; `undefined` if the object does not want a
- * turn.
- */
+/** Decides the object's place among its cluster's objects. `undefined` if the object does not want a turn. */
 const turnPlaceOf = (object: AWSFargateProfile): string | undefined =>
   wantsTurn(object) ? [turnGroupOf(object), orderOf(object), object.metadata.uid].join(' ') : undefined;
 

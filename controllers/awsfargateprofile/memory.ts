@@ -12,29 +12,25 @@ import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
 
-/**
- * What is remembered about an object between reconciles. Losing it costs time, and nothing else. All times are on the
- * monotonic clock.
- */
+/** What the process remembers about an object between reconciles. A loss costs only time. All times are monotonic. */
 export interface RetryState {
-  /** The reason why the object waits, and since when it has waited for this reason without a break. */
+  /** Why the object waits, and since when it has waited for this reason without a break. */
   readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
-  /** The refused changes, in the order of the refusals. A reconcile continues after a refusal that does no harm. */
+  /** In the order of the refusals. A reconcile continues after a refusal that does no harm. */
   readonly refused?: readonly Refusal[];
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
   /** The retries of a Fargate profile that EKS failed to create or delete. */
   readonly recovery?: Recovery;
-  /** The record that this process has written: another client may remove the annotation, or restore an old one. */
+  /** The record that this process has written. Another client may remove the annotation, or restore an old one. */
   readonly recorded?: ProfileRecord;
   readonly unanswered?: Unanswered;
   /**
-   * Until this time, a glance suffices for an object at rest; `undefined`: this process has not surveyed the EKS
-   * cluster for it.
+   * Until then, an object with nothing to do needs only a glance (see {@link Observed.depth}). `undefined` if this
+   * process has not yet read all profiles of the EKS cluster for it.
    */
   readonly surveyed?: { readonly until: Ms };
-  /** What the last report announced in events; `undefined` until this process first reports the object. */
+  /** What the last report announced in events. `undefined` until this process first reports the object. */
   readonly told?: Told;
-  /** Since when the object's Cluster has been missing. */
   readonly clusterGoneSince?: Ms;
   readonly drain?: Asked;
 }
@@ -47,9 +43,8 @@ export interface Asked {
   readonly told: Reason<'Draining'> | Drained;
 }
 
-/** A failed change, which is not sent again before `notBefore` unless the spec changes. */
+/** Not sent again before `notBefore`, unless the spec changes. */
 export interface Refusal {
-  /** The result of {@link mutationKey}. */
   readonly mutation: string;
   readonly generation: number;
   readonly reason: Reason;
@@ -59,13 +54,13 @@ export interface Refusal {
 interface Recovery {
   readonly generation: number;
   readonly attempts: number;
-  /** The time of the next retry; `undefined` while a retry is under way. */
+  /** `undefined` while a retry is under way. */
   readonly notBefore?: Ms;
 }
 
 export const NO_RETRY_STATE: RetryState = {};
 
-/** Returns how long the object has waited for this reason; 0 if it waits for another reason or does not wait. */
+/** 0 if the object waits for another reason or does not wait. */
 export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>, now: Ms): Ms {
   return waiting?.name === reason.name ? now - waiting.since : 0;
 }
@@ -74,15 +69,14 @@ export function withWait(state: RetryState, reason: Reason, now: Ms): RetryState
   return state.waiting?.name === reason.name ? state : { ...state, waiting: { name: reason.name, since: now } };
 }
 
-/** Returns the end of the backoff after a failure with this reason. */
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
   if (reason.name === 'CreateFailed' || reason.name === 'DeleteFailed') return recovery?.notBefore;
   return refused?.find((each) => each.reason === reason)?.notBefore;
 }
 
 /**
- * Returns the state after a success. Keeps what the record and the reports need, the refused changes with one of the
- * `notices`, and the retries of a predecessor that EKS failed to delete, so that their backoff grows.
+ * Keeps what the record and the reports need, the refused changes with one of the `notices`, and the retries of a
+ * predecessor that EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
   { recorded, unanswered, surveyed, told, clusterGoneSince, drain, refused = [], recovery, waiting }: RetryState,
@@ -117,14 +111,11 @@ export interface RetryHandle {
   update(change: (state: RetryState) => RetryState): RetryState;
 }
 
-/**
- * Keeps the retry states. Each update applies a function to the newest state, so that a watch event during a reconcile
- * is not lost.
- */
+/** Each update applies a function to the newest state, so that a watch event during a reconcile is not lost. */
 export class RetryStore {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly entries = new Map<string, Entry>();
-  /** By namespace: the names of objects whose wait may end when another object changes. */
+  /** The names of objects whose wait may end when another object changes, by namespace. */
   private readonly siblingWaits = new Map<string, Set<string>>();
 
   constructor(clock: Pick<Clock, 'monotonic'>) {
@@ -137,7 +128,7 @@ export class RetryStore {
   }
 
   /**
-   * Reports whether the object's last reconcile stopped for something other than its turn. After a start, the condition
+   * Reports whether something other than its turn stopped the object's last reconcile. After a start, the condition
    * Stalled decides, because a stalled object does not continue until a user acts.
    */
   isStoppedOtherwise(object: AWSFargateProfile): boolean {
@@ -199,8 +190,8 @@ export class RetryStore {
   }
 
   /**
-   * Remembers whether the object's Cluster is missing, and returns for how long; `undefined` if the Cluster exists, if
-   * the object has none, or if the cache does not know.
+   * Returns for how long the object's Cluster has been missing. `undefined` if the Cluster exists, if the object has
+   * none, or if the cache does not know.
    */
   trackCluster({ object, cluster }: Pick<ReconcileInputs, 'object' | 'cluster'>): Ms | undefined {
     const { clusterGoneSince } = this.get(object);
@@ -215,16 +206,13 @@ export class RetryStore {
 }
 
 const SECOND: Ms = 1_000;
-/**
- * The first backoff: long enough to read the failure, and short compared with the retry itself, for which EKS takes
- * minutes.
- */
+/** The first backoff: long enough to read the failure, short compared with the minutes that EKS takes for a retry. */
 const FIRST_RECOVERY: Ms = 10 * SECOND;
 const LONGEST_RECOVERY: Ms = 600 * SECOND;
 
 /**
- * Reports whether the mutation retries a Fargate profile that EKS failed to create or delete. A profile with the status
- * CREATE_FAILED that differs from the spec is deleted because of the difference, which is not a retry.
+ * True for a profile that EKS failed to create or delete. If a profile with the status CREATE_FAILED differs from the
+ * spec, its deletion is no retry.
  */
 export function isRetryOfFailedProfile(
   mutation: Mutation,
@@ -235,9 +223,7 @@ export function isRetryOfFailedProfile(
   return status === DELETE_FAILED || (status === CREATE_FAILED && mutation.because === 'failed');
 }
 
-/**
- * Starts the backoff when a failed profile is first seen, also after a retry. A change of the spec ends the backoff.
- */
+/** Starts the backoff when a failed profile is first seen, or after a retry. A change of the spec ends the backoff. */
 export function withProfileFailure(state: RetryState, generation: number, now: Ms): RetryState {
   const { recovery } = state;
   if (recovery !== undefined && recovery.generation !== generation) {
@@ -252,7 +238,7 @@ export function withProfileFailure(state: RetryState, generation: number, now: M
 export const attemptsOf = ({ recovery }: RetryState, generation: number): number =>
   recovery?.generation === generation ? recovery.attempts : 0;
 
-/** Counts a retry that AWS has accepted. */
+/** Must be called when AWS has accepted a retry. */
 export function withAttempt(state: RetryState, generation: number): RetryState {
   return { ...state, recovery: { generation, attempts: attemptsOf(state, generation) + 1 } };
 }
@@ -260,7 +246,7 @@ export function withAttempt(state: RetryState, generation: number): RetryState {
 export const mutationKey = (mutation: Mutation, identity: IdentityRef | undefined): string =>
   JSON.stringify([mutation, identity]);
 
-/** Adds a refused change, and forgets the refused changes whose backoff is over. */
+/** Forgets the refused changes whose backoff is over. */
 export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): RetryState {
   const others = (state.refused ?? []).filter(
     ({ mutation, notBefore }) => mutation !== refusal.mutation && now < notBefore,
@@ -268,7 +254,7 @@ export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): Retry
   return { ...state, refused: [...others, refusal] };
 }
 
-/** Returns why the change was refused; `undefined` once its backoff is over or the spec has changed. */
+/** Returns `undefined` once the backoff is over or the spec has changed. */
 export function refusalFor({ refused }: RetryState, mutation: string, generation: number, now: Ms): Reason | undefined {
   return refused?.find((each) => each.mutation === mutation && each.generation === generation && now < each.notBefore)
     ?.reason;

@@ -28,17 +28,14 @@ import {
 } from './status/overlap.ts';
 
 const NAME = 'selectorsoverlap';
-/** Changes of one object within this time are reported together. */
+/** Reports changes of one object within this time together. */
 const DELAY: Ms = 1_000;
 export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recorder' | 'client'> {
   readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
   readonly limits: OperatorLimits;
 }
 
-/**
- * Keeps the overlap condition of objects at rest up to date. For other objects, their reconcile reports it with the
- * rest of the status.
- */
+/** Updates the overlap condition of steady objects. For other objects, their own reconcile reports it. */
 export function overlapController(options: OverlapControllerOptions): Runnable {
   const { caches, metrics, clock, random, logger } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
@@ -76,7 +73,7 @@ interface Entry {
 class OverlapReconciler {
   private readonly options: OverlapControllerOptions;
   private readonly enqueue: (key: ObjectKey) => void;
-  /** By object key: the entry with which the other objects were last compared. */
+  /** By object key, the entry with which the other objects were last compared. */
   private readonly told = new Map<string, Entry>();
 
   constructor(options: OverlapControllerOptions, enqueue: (key: ObjectKey) => void) {
@@ -106,7 +103,7 @@ class OverlapReconciler {
     await this.forOthers(entry, signal, (other) => found.push(...findRivals(entry.competitor, [other])));
     const status = withOverlap({ ...object.status }, object, entry.competitor, found, clock.now());
     if (jsonEqual(status, object.status)) return DONE;
-    // Under another provider's CRD, any write would drop fields of the object.
+    // Under another provider's CRD, any write would drop the object's fields.
     if (isLeftToOthers(await schema.check(signal))) return backOff('another CRD may drop fields of the object');
     if (leadership.remaining() <= 0) return LEASE_EXPIRED;
     const written = await profileWriter.patchStatus(object, status, signal);

@@ -80,7 +80,7 @@ export interface ReconcilerOptions {
   readonly recordTurnSpan: (span: Ms) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
-   * The locks by AWS account, namespace and role name. A tenant may name any role, and must not delay other tenants, so
+   * Locks by AWS account, namespace and role name. A tenant may name any role, and must not delay other tenants, so
    * each namespace has its own locks. Claims (guards/role-users/claims.ts) keep the namespaces apart when a role is
    * adopted or removed.
    */
@@ -95,20 +95,20 @@ export interface ReconcilerOptions {
 
 /**
  * Reconciles one AWSFargateProfile. Before this class, `onlyUnderOurSchema` (unreadable.ts) runs, which ends the
- * reconcile while the API server serves another provider's CRD. Data goes down this list and never back up:
+ * reconcile while the API server serves another provider's CRD. Data flows down this list only:
  *
  * 1. `reconcileObject`: reads the caches, chooses the goal, and writes the finalizer and other metadata.
  * 2. `openAws`: adds the finalizer that keeps the control plane, opens a session with the object's identity, and
- *    collects which tags and settings other objects want for the role.
+ * collects which tags and settings other objects want for the role.
  * 3. `pursue`: ends the reconcile of an object that has to wait for the profile changes of other objects in its EKS
- *    cluster (lane.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock,
- *    this one does not wait: the object is enqueued when the lock is free.
+ * cluster (lane.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock,
+ * this one does not wait: the object is enqueued when the lock is free.
  * 4. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey), and then
- *    decides, once, what is desired.
+ * decides, once, what is desired.
  * 5. `changeAws`: plans all changes, and makes them one by one until one is not made. Before each change, guards check
- *    whether it is allowed now, take the turn in the lane, and write the record.
+ * whether it is allowed now, take the turn in the lane, and write the record.
  * 6. `finish`: writes record, status and events, removes the finalizer, or deletes the object. It also chooses the time
- *    of the next reconcile (report/requeue.ts).
+ * of the next reconcile (report/requeue.ts).
  *
  * A step that stops returns a {@link Reason}, which users read in conditions and events.
  *
@@ -148,8 +148,8 @@ export class Reconciler {
   }
 
   /**
-   * Reports on the object if the API server rejects a request, or answers with conflicts or errors for a minute. Throws
-   * other errors.
+   * Reports an error on the object if the API server rejects a request, or answers with conflicts or errors for a
+   * minute. Throws other errors.
    */
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     const { persistentErrors } = this;
@@ -200,8 +200,8 @@ export class Reconciler {
   }
 
   /**
-   * Keeps the locks of the roles until a deleted object's finalizer is removed, because until then other objects count
-   * this object as a user of the role.
+   * Holds the roles' locks until a deleted object's finalizer is removed, because until then other objects count this
+   * object as a user of the role.
    */
   private async pursue(before: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
     const { roleLocks, lanes } = this.options;
@@ -216,7 +216,8 @@ export class Reconciler {
     const { region, eksCluster } = goal.target;
     const lane = formatLocation({ account: session.account, region, eksCluster });
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
-    // Without its status, for example after a move, an object at rest may look unfinished. Only EKS shows which it is.
+    // Without its status, for example after a move, an object may look unfinished although nothing has to change. Only
+    // EKS shows which it is.
     const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
     const wait = mayBeAtRest ? undefined : lanes.findAhead(lane, object);
     if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, eksCluster));
@@ -234,7 +235,7 @@ export class Reconciler {
     }
   }
 
-  /** Reads AWS, decides, changes AWS, and reports, while the locks of the roles are held. */
+  /** The caller holds the roles' locks. */
   private async decide(
     object: AWSFargateProfile,
     goal: PursueGoal,
@@ -280,8 +281,7 @@ export class Reconciler {
   }
 
   /**
-   * Holds the control plane, opens a session, and collects what other objects want for the role. Left: why the
-   * reconcile ends here.
+   * Adds the control plane's finalizer, opens a session, and collects other objects' wishes. A Left ends the reconcile.
    */
   private async openAws(
     object: AWSFargateProfile,
@@ -323,7 +323,10 @@ export class Reconciler {
     return E.right({ session, inputs });
   }
 
-  /** Reads AWS, with a glance if that is enough and with a survey otherwise, and then decides what is desired. */
+  /**
+   * Reads AWS, with a glance (only the recorded profiles) if that is enough, else with a survey (all profiles of the
+   * EKS cluster). Then decides what is desired.
+   */
   private async readAws(
     object: AWSFargateProfile,
     { target, unwanted, abandonment }: PursueGoal,
@@ -367,7 +370,7 @@ export class Reconciler {
     });
     // A glance does not show all profiles that another record of this object has made, so the next read is a survey.
     if (settled.elsewhere.length > 0) retryStore.update(object, ({ surveyed: _until, ...state }) => state);
-    // `now` is the time on AWS's clock, as of its last answer.
+    // `now` is AWS's time, as of its last answer.
     const desired = desiredFor(object, { ...inputs, now: session.now() }, settled, observed);
     return E.isLeft(desired) ? desired : E.right({ desired: desired.right, observed });
   }
@@ -431,10 +434,7 @@ export class Reconciler {
     return { object: state.object, end, facts: { desired, observed, after, plan: planned }, execution, record };
   }
 
-  /**
-   * Returns the names of roles that this object manages or wants to manage. A role in spec.roleARN is only used, so it
-   * needs no lock.
-   */
+  /** A role in spec.roleARN is only used, so it needs no lock. */
   private rolesToLock(object: AWSFargateProfile): readonly string[] {
     const recorded = this.recordWithMemory(object).roles.filter(({ managed }) => managed !== false);
     const asked = roleNameOf(object);
@@ -457,8 +457,8 @@ export class Reconciler {
   }
 
   /**
-   * Decides the goal again from live reads, because caches may be outdated: an object that is released too early would
-   * leave a profile that blocks the deletion of the EKS cluster.
+   * Decides the goal again from live reads, because the caches may be outdated. An object that is released too early
+   * would leave a profile that blocks the deletion of the EKS cluster.
    */
   private async release(inputs: ReconcileInputs, context: ReconcileContext): Promise<Requeue> {
     const { readLiveInputs, retryStore } = this.options;
@@ -500,13 +500,13 @@ interface AwsRead {
 }
 
 /**
- * After this time, an object at rest is surveyed again, which finds profiles that another management cluster has
- * created.
+ * After this time, the next reconcile reads all profiles of the EKS cluster again, which finds profiles that another
+ * management cluster has created.
  */
 const SURVEY_INTERVAL: Ms = 60 * 60_000;
 const SURVEY_JITTER = 0.2;
 
-/** Returns the ids of profiles that a user has declared to be this object's. */
+/** Returns the IDs of profiles that a user has declared to be this object's. */
 const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
   cut(metadata.annotations?.[TAKE_OVER_ANNOTATION] ?? '', MAX_FACT)
     .split(',')
@@ -520,10 +520,7 @@ const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
 const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { profiles }: Observed): boolean =>
   isStatusLost(object) && oursOf(desired, profiles).every((found) => isEntryOf(recordOf(object).profiles, found));
 
-/**
- * Reports whether the reconcile may end as `end` says. A deletion is complete only after a survey, and if the record
- * contains nothing that may be left in AWS.
- */
+/** A deletion is complete only after a read of all profiles, and if the record lists nothing left in AWS. */
 const mayEnd = (
   end: ReconcileEnd,
   { wanted, unwanted }: Desired,
@@ -538,8 +535,8 @@ const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;
 
 /**
- * Reports whether the object can be released without a call to AWS: nothing was created for it there, and only a user
- * can fix credentials, region or endpoints. During an outage the object waits, because AWS recovers without a user.
+ * True if nothing was created in AWS, and only a user can fix credentials, region or endpoints. During an outage the
+ * object waits, because AWS recovers without a user.
  */
 const canReleaseUnasked = (object: AWSFargateProfile, { controlPlaneFacts }: PursueGoal, reason: Reason): boolean =>
   controlPlaneFacts === undefined &&

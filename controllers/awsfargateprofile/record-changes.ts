@@ -12,9 +12,9 @@ import type { ReconcileEnd } from './model/result.ts';
 import { isEntryOf, withLast } from './settle-record.ts';
 import { ACTIVE } from './model/profile-status.ts';
 
-// The record before a change in AWS, after it, and at the end of a reconcile.
+// These functions change the record before a change in AWS, after it, and at the end of a reconcile.
 
-/** Returns the record that must be written before the change, so that a crash right after the change leaks nothing. */
+/** This record must be written before the change, so that a crash right after the change leaks nothing. */
 export function recordAhead(
   record: ProfileRecord,
   desired: Desired,
@@ -35,7 +35,7 @@ export function recordAhead(
   }
 }
 
-/** Adds the location in AWS. This is done as soon as the object has something there, or is about to get it. */
+/** Adds the location in AWS as soon as the object has something there, or is about to get it. */
 export function located(
   record: ProfileRecord,
   { place, identity }: Desired,
@@ -50,10 +50,7 @@ export function located(
   };
 }
 
-/**
- * Removes the mark of a deletion. The record of a living object is an old copy if it has this mark: the deletion never
- * began, or is over.
- */
+/** On a living object, the mark of a deletion comes from an old copy: the deletion never began, or is over. */
 export function withoutDeletion({ deleting: _old, ...record }: ProfileRecord): ProfileRecord {
   return record;
 }
@@ -62,8 +59,8 @@ const same = (a: RecordedProfile, b: RecordedProfile): boolean => a.name === b.n
 const isSameRole = (a: RecordedRole, b: RecordedRole): boolean => isSameRoleName(a.name, b.name);
 
 /**
- * Adds a create request. An unanswered earlier request of this name stays. The entry of a recreated role keeps the
- * former id until its access entry is right.
+ * An unanswered earlier request of this name stays. The entry of a recreated role keeps the former ID until its access
+ * entry is right.
  */
 function withRequest<A extends RecordedProfile | RecordedRole>(
   entries: readonly A[],
@@ -77,20 +74,14 @@ function withRequest<A extends RecordedProfile | RecordedRole>(
   );
 }
 
-/**
- * Adds the time since when the profile's pods are being moved. Returns the same record if it already contains this
- * time.
- */
+/** `drainSince` is when the profile's pods began to be moved. Returns the same record if nothing changes. */
 export function withDrainSince(record: ProfileRecord, name: string, drainSince: Ms): ProfileRecord {
   const isRecorded = record.profiles.some((each) => each.name === name && each.drainSince === drainSince);
   if (isRecorded) return record;
   return { ...record, profiles: record.profiles.map((each) => (each.name === name ? { ...each, drainSince } : each)) };
 }
 
-/**
- * Returns the record after the change. `before` is the record before the request: an earlier request of this name stays
- * open if AWS refuses this one.
- */
+/** `before` is the record before the request, because a refusal leaves an earlier request of this name open. */
 export function recordAfter(
   record: ProfileRecord,
   before: ProfileRecord,
@@ -137,10 +128,7 @@ function asBefore<A extends { readonly name: string }>(
 const withoutRole = (roles: readonly RecordedRole[], name: string): readonly RecordedRole[] =>
   roles.filter((each) => !isSameRoleName(each.name, name));
 
-/**
- * Returns the record at the end of a reconcile. `kept` are roles that another object or profile needs, so they leave
- * this object's record.
- */
+/** `kept` are roles that another object or profile needs, so they leave this object's record. */
 export function recordAtEnd(
   record: ProfileRecord,
   desired: Desired,
@@ -170,7 +158,7 @@ function withActiveSince(
 }
 
 /**
- * Records that the role's access entry was checked. The id of another owner's role is recorded too, because it shows
+ * Records that the role's access entry was checked. The ID of another owner's role is recorded too, because it shows
  * later whether the role was recreated.
  */
 function withCheckedRole(
@@ -187,7 +175,6 @@ function withCheckedRole(
   return [...others, entry];
 }
 
-/** Reports whether the object has, or may have, something in AWS. */
 export function hasAnythingInAws(record: ProfileRecord, desired: Desired, observed: Observed): boolean {
   return (
     record.in.kind !== 'none' ||
@@ -197,6 +184,5 @@ export function hasAnythingInAws(record: ProfileRecord, desired: Desired, observ
   );
 }
 
-/** Reports whether AWS may still contain something because of this object. */
 export const isAnythingLeft = ({ profiles, roles }: ProfileRecord): boolean =>
   profiles.length > 0 || roles.some(({ managed }) => managed !== false);

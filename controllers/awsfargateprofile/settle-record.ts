@@ -11,17 +11,18 @@ import {
 } from '../shared/record.ts';
 import { CREATING } from './model/profile-status.ts';
 
-// What enters the record and what leaves it. An entry leaves only if AWS shows that the resource does not exist, or
-// that a different resource has its name. An empty field does not show this.
+// These functions add and remove entries of the record after a reconcile has read AWS. An entry leaves only if AWS
+// shows that the resource does not exist, or that a different resource has its name. A missing field does not show
+// this.
 
-/** How long EKS and IAM may answer "not found" for a resource that they have agreed to create. */
+/** How long EKS and IAM may answer "not found" for a resource whose creation they have accepted. */
 const CREATE_VISIBILITY: Ms = 60_000;
 /** EKS needs longer than this to delete a profile and to create one of the same name again. */
 const CREATE_WINDOW: Ms = 120_000;
-/** The precision of AWS's Date header, which has whole seconds. */
+/** AWS's Date header has whole seconds. */
 const DATE_PRECISION: Ms = 1_000;
 
-/** By entry: since when this process has known of an unanswered create request, on the monotonic clock. */
+/** By entry, since when this process has known of an unanswered create request, on the monotonic clock. */
 export type Unanswered = Readonly<Record<string, { readonly since: Ms }>>;
 
 const keyOfEntry = (kind: 'profile' | 'role', { name, requestedAt }: RecordedProfile | RecordedRole): string =>
@@ -33,16 +34,10 @@ const keyOfEntry = (kind: 'profile' | 'role', { name, requestedAt }: RecordedPro
  */
 const LOST = 'a lost record';
 
-/**
- * Notes that the object has no record, and that this process has recorded nothing for it. Its status does not contain
- * requests.
- */
+/** For an object without a record, for which this process has recorded nothing. Status has no requests. */
 export const withLostRecord = (known: Unanswered, now: Ms): Unanswered => ({ [LOST]: { since: now }, ...known });
 
-/**
- * Returns the unanswered requests. The age of a request counts from when this process first saw it, so that a wrong
- * clock cannot shorten it.
- */
+/** A request's age counts from when this process first saw it, so that a wrong clock cannot shorten it. */
 export function withUnanswered(
   known: Unanswered,
   { in: location, profiles, roles }: ProfileRecord,
@@ -56,10 +51,7 @@ export function withUnanswered(
   return Object.fromEntries(open.map((key) => [key, known[key] ?? { since: now }]));
 }
 
-/**
- * Marks the requests that AWS has refused as old. The annotation may still contain them, because the API server may not
- * answer for a while.
- */
+/** Marks refused requests as old. The annotation may still contain them while the API server does not answer. */
 export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, after: ProfileRecord): Unanswered {
   const open = Object.keys(withUnanswered({}, after, 0));
   const refused = Object.keys(withUnanswered({}, ahead, 0)).filter((key) => !open.includes(key));
@@ -67,8 +59,8 @@ export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, aft
 }
 
 /**
- * Merges the annotation with the record of this process, because another client may have removed the annotation, or may
- * have restored an old one. A user who removes it declares that the access entries of the roles are right.
+ * Merges the annotation with this process's record, because another client may have removed the annotation, or may have
+ * restored an old one. A user who removes it declares that the roles' access entries are right.
  */
 export function mergeRecords(
   read: ReadRecord,
@@ -121,31 +113,28 @@ export interface Seen {
     readonly isOurs: boolean;
     /** The tags show that the role belongs to another EKS cluster or namespace. */
     readonly isTheirs: boolean;
-    /** The role is the one in spec.roleARN, which the object only uses. */
+    /** Whether this is the role in spec.roleARN, which the object only uses. */
     readonly isUserProvided: boolean;
   }[];
 }
 
 export interface SettleOptions {
   readonly unanswered: Unanswered;
-  /** The current time on the monotonic clock. */
+  /** Monotonic clock. */
   readonly now: Ms;
-  /** The ids of profiles that a user has declared to be this object's. */
+  /** The IDs of profiles that a user has declared to be this object's. */
   readonly takeOver: readonly string[];
-  /** Reports whether a profile matches the spec. */
   readonly isWanted: (profile: FargateProfile) => boolean;
 }
 
-/** What a reconcile has learned from AWS about the object's profiles. */
 export interface Settled {
   readonly record: ProfileRecord;
-  /** This object's profiles that another record of it has made. While there are any, nothing is created or deleted. */
+  /** This object's profiles that another copy of it has created. They prevent all creations and deletions. */
   readonly elsewhere: readonly FargateProfile[];
-  /** The object has recently lost its record, so one of its requests may be unanswered. */
+  /** Whether the object has recently lost its record, so that one of its requests may be unanswered. */
   readonly isLost: boolean;
 }
 
-/** Returns the record after a reconcile has read AWS. */
 export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions): Settled {
   const isYoung = (key: string): boolean =>
     options.now - (options.unanswered[key]?.since ?? options.now) < CREATE_VISIBILITY;
@@ -175,10 +164,7 @@ export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions
   };
 }
 
-/**
- * Returns the entry of a profile that no create request in this record explains. The profile was found and not created,
- * so it is never deleted as unfinished.
- */
+/** No create request in this record explains the profile, so it is never deleted as unfinished. */
 const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
   const id = profileIdOf(arn);
   return { name, ...(id !== undefined && { id }), served: true };
@@ -193,8 +179,8 @@ function settleProfile(entry: RecordedProfile, seen: Seen, isOpen: boolean): Rec
   if (profile === undefined) return seen.depth === 'glance' || isOpen ? entry : undefined;
   if (seen.theirs.includes(profile)) return undefined;
   const { requestedAt: _answered, ...answered } = entry;
-  // The entry of a profile that is CREATING stays unchanged, so that one write of the record says that the profile
-  // exists and is ACTIVE.
+  // The entry of a CREATING profile stays unchanged, so that a single later write records that the profile exists and
+  // is ACTIVE.
   const known = profile.status === CREATING ? entry : answered;
   const id = profileIdOf(profile.arn);
   if (entry.id !== undefined) return entry.id === id ? known : undefined;
@@ -219,14 +205,13 @@ function settleRoles(
   const kept = entries.flatMap((entry) => {
     const read = seen.roles.find(({ name }) => isSameRoleName(name, entry.name));
     if (read === undefined || read.found === 'unread') return [entry];
-    // A missing role is created again if a live profile uses it, and its access entry then contains the former id.
+    // A missing role is created again if a live profile uses it. Its access entry then still belongs to the former ID.
     const isInUse = seen.ours.some((profile) => isSameRoleName(roleNameIn(profile), entry.name));
     if (read.found === undefined) return isOpen(entry) || isInUse || entry.managed === false ? [entry] : [];
     if ((read.isUserProvided || read.isTheirs) && entry.managed !== false) return [];
     const { requestedAt: _answered, ...known } = entry;
     if (entry.id === read.found.id || entry.managed === false) return [known];
-    // The entry of a recreated role keeps the former id until its access entry is right. Another owner's role leaves
-    // the record.
+    // A recreated role's entry keeps the former ID until its access entry is right. Another owner's role leaves.
     if (!read.isOurs) return [];
     return [entry.id === undefined ? { ...known, id: read.found.id } : known];
   });

@@ -1,10 +1,10 @@
 import type { Ms } from 'controller-runtime/env';
 
-// How long AWS may contradict itself, or refuse changes, before the controller reports it.
+// AWS may contradict itself, or refuse changes, for this long before the controller reports it.
 
 /** IAM propagates a new trust policy within two minutes (the limit of Terraform's AWS provider). */
 export const TRUST_PATIENCE: Ms = 120_000;
-/** Contradicting answers of IAM and EKS about a resource usually become consistent within seconds. */
+/** IAM and EKS usually agree about a resource within seconds. */
 export const VISIBILITY_PATIENCE: Ms = 120_000;
 
 /** EKS repeats "update in progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514 */
@@ -12,6 +12,6 @@ const SHORTEST_UPDATE_PAUSE: Ms = 15_000;
 /** An EKS cluster may stay FAILED for days, so the pause grows with the time already waited. */
 const LONGEST_UPDATE_PAUSE: Ms = 5 * 60_000;
 
-/** Returns how long no profile change is sent after EKS has refused such changes for the time `waited`. */
+/** After refusals for the time `waited`, no profile change is sent for this long. */
 export const updatePauseAfter = (waited: Ms): Ms =>
   Math.min(Math.max(waited / 60, SHORTEST_UPDATE_PAUSE), LONGEST_UPDATE_PAUSE);

@@ -29,16 +29,12 @@ export interface UndecodableOptions {
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/**
- * The interval of the report. It can be long, because only a change of the object helps, and the watch reports that at
- * once.
- */
+/** The report's interval can be long, because only a change of the object helps, and a watch reports it at once. */
 const REMINDER: Ms = 10 * 60_000;
 
 /**
- * Reports in conditions and in an event that the object cannot be decoded. Of its status only the conditions are
- * decoded, because other fields may be wrong too. If the API server rejects every write of the object, the user sees
- * only the event.
+ * Only the conditions in status are decoded, because other fields may be wrong too. If the API server rejects every
+ * write of the object, the user sees only the event.
  */
 export async function reportUndecodable(
   { clock, profileWriter, recordEvent }: UndecodableOptions,
@@ -100,12 +96,11 @@ export interface ForeignSchemaOptions extends InputCaches {
 }
 
 /**
- * Reconciles an object only while the API server serves this provider's CRD. Under another provider's CRD, the API
- * server hides the fields that this CRD lacks, and any write drops them from the stored object. So status is then
- * written only for an object that is being deleted, because a user waits for that deletion.
+ * Another provider's CRD hides the fields that it lacks, and any write drops them from the stored object. Under such a
+ * CRD, status is written only for an object that is being deleted, because a user waits for that deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
-  /** The reports by object and message, so that no event is repeated. */
+  /** Object and message of each report, so that no event is repeated. */
   const reported = new Set<string>();
   return async (key, context) => {
     const state = await options.schema.checkRecently(context.signal);
@@ -153,7 +148,7 @@ async function report(
 
 const requeueFor = (reason: Reason): Requeue => ({ kind: 'after', delay: pollOf(reason, 0), reason: reason.name });
 
-/** Removes empty messages, because Cluster API Provider AWS's CRD rejects them. */
+/** Cluster API Provider AWS's CRD rejects empty messages. */
 const withoutEmptyMessages = ({ conditions = [], ...status }: AWSFargateProfileStatus): AWSFargateProfileStatus => ({
   ...status,
   conditions: conditions.map(({ message, ...rest }) =>

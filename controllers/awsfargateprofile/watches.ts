@@ -75,13 +75,10 @@ function inTurns<A>(clock: Clock, items: readonly A[], work: (item: A) => void):
   if (items.length > ITEMS_PER_TURN) clock.after(0, () => inTurns(clock, items.slice(ITEMS_PER_TURN), work));
 }
 
-/** The work for this many items takes a few milliseconds. */
+/** Takes a few milliseconds. */
 const ITEMS_PER_TURN = 200;
 
-/**
- * Reports whether the object uses an affected identity. An object without `identityRef` uses
- * AWSClusterControllerIdentity `default`, which decides which namespaces may use the manager's credentials.
- */
+/** Without `identityRef`, AWSClusterControllerIdentity `default` decides who may use the manager's credentials. */
 function isAffected(
   { clusters, controlPlanes }: WatchesOptions['caches'],
   object: KubeObject,
@@ -108,7 +105,7 @@ function isAffected(
 }
 
 /**
- * Enqueues the objects that are not at rest after a list, because they may have waited for it. Before the
+ * After a list, enqueues the objects that are not steady, because they may have waited for it. Before the
  * AWSFargateProfiles are listed, their groups in the workqueue are unknown.
  */
 function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
@@ -127,16 +124,15 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     enqueueWaitingSiblings(options, change.object, 'changed');
   }
   if (change.type === 'added' && change.isInInitialList) {
-    // The objects at rest are spread over the resync interval, so that after a start the manager does not read all of
-    // AWS at once. A paused object gets its `Paused` condition at once, because it may have been paused while no
-    // manager ran.
+    // Steady objects are spread over the resync interval, so that after a start the manager does not read all of AWS at
+    // once. A paused object gets its `Paused` condition at once, because it may have been paused while no manager ran.
     if (isSteady(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
     return;
   }
   // This process never writes spec. If the answer to its write contains a different spec, the watch began under another
-  // CRD.
+  // provider's CRD.
   const isSpecChanged = change.type === 'updated' && !jsonEqual(change.previous['spec'], change.object['spec']);
   if (isSpecChanged || (isRelevant(change, profileFields) && !profileWriter.isOwnWrite(change.object)))
     enqueue(options, key);
@@ -159,7 +155,7 @@ function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, cha
 }
 
 /**
- * Enqueues an object after a change of a Cluster or control plane. After a start, each object in the initial list is
+ * Enqueues an object after a change of its Cluster or control plane. After a start, each object in the initial list is
  * enqueued anyway, so the list of Clusters adds only those with a paused Cluster.
  */
 function enqueueDependent(options: WatchesOptions, key: ObjectKey, change: Change, isNewlyPaused = false): void {
@@ -203,10 +199,7 @@ const siblingFields = ({ metadata }: KubeObject): unknown => ({
   deletionTimestamp: metadata.deletionTimestamp,
 });
 
-/**
- * Returns the fields whose change enqueues the object. Status is not among them, because only this controller writes
- * it.
- */
+/** A change of these fields enqueues the object. Status is not among them, because only this controller writes it. */
 const profileFields = ({ metadata }: KubeObject): unknown => ({
   generation: metadata.generation,
   deletionTimestamp: metadata.deletionTimestamp,

@@ -21,7 +21,6 @@ export interface ClusterTeardownControllerOptions extends ControllerOptions {
   readonly accounts: ControlPlaneAccounts;
 }
 
-/** Deletes the AWSFargateProfiles of a deleted cluster, and keeps the control plane until they are gone. */
 export function clusterTeardownController(options: ClusterTeardownControllerOptions): Runnable {
   const { caches, metrics, clock } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME), slots: SLOTS });
@@ -38,7 +37,7 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
   });
 }
 
-/** Returns the fields that matter to the teardown; most of the status does not. */
+/** Most of the status does not matter to the teardown. */
 const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   ...metadata,
   resourceVersion: undefined,
@@ -48,8 +47,8 @@ const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
 });
 
 /**
- * Enqueues a Cluster whenever an object changes that its teardown might be waiting for. This is cheap: a reconcile with
- * nothing to do reads only from caches.
+ * Enqueues a Cluster whenever an object changes that its teardown might be waiting for. This is cheap, because a
+ * reconcile with nothing to do reads only from caches.
  */
 function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }: Caches): void {
   const listed = (listing: ReturnType<Store['byIndex']>): readonly KubeObject[] =>

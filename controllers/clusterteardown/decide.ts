@@ -19,18 +19,16 @@ export interface ClusterState {
 }
 
 export interface ControlPlanes {
-  /**
-   * The control plane in the Cluster's controlPlaneRef; if the Cluster no longer exists, a control plane that it owned.
-   */
+  /** The control plane in the Cluster's controlPlaneRef. If the Cluster is gone, a control plane that it owned. */
   readonly current: KubeObject | undefined;
   /** All control planes that the Cluster owns, except `current`. */
   readonly former: readonly KubeObject[];
 }
 
 /**
- * Reports whether the cluster is being torn down: its control plane is being deleted, or the Cluster if it has no
- * control plane. The Cluster's deletion would be too early, because Cluster API first drains the workers. False while
- * the Cluster is paused, and for a deletion by `clusterctl move`.
+ * Reports whether the control plane is being deleted, or the Cluster if it has no control plane. The Cluster's deletion
+ * would be too early, because Cluster API first drains the workers. Returns false while the Cluster is paused, and for
+ * a deletion by `clusterctl move`.
  */
 export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean {
   if (cluster !== undefined && (cluster.paused || isMoving(cluster))) return false;
@@ -39,9 +37,9 @@ export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean 
 }
 
 /**
- * Returns the AWSFargateProfiles to delete, without those that are already being deleted, paused, being moved or
- * retained. Also omits those without their controller's finalizer, which have nothing in AWS: a GitOps tool that
- * creates them during the deletion of the cluster would recreate them after each deletion.
+ * Omits profiles that are already being deleted, paused, being moved or retained. Also omits profiles without their
+ * controller's finalizer, which have nothing in AWS: a GitOps tool that creates them during the deletion of the cluster
+ * would recreate them after each deletion.
  */
 export function profilesToDelete(
   state: ClusterState,
@@ -60,16 +58,15 @@ const isDeletable = (profile: AWSFargateProfile): boolean =>
 export const teardownCause = (cluster: ObjectKey, { current }: ControlPlanes): string =>
   current === undefined ? `${CLUSTER_KIND} ${keyText(cluster)}` : `${CONTROL_PLANE_KIND} ${keyText(keyOf(current))}`;
 
-/** The action for this controller's finalizer on one control plane. */
 export interface FinalizerTask {
   readonly controlPlane: KubeObject;
   readonly action: 'keep' | 'add' | 'remove';
 }
 
 /**
- * Decides about the finalizers. The Cluster's current control plane needs this controller's finalizer exactly while an
- * AWSFargateProfile of the cluster has its own finalizer. Other control planes that the Cluster owns do not get it, and
- * lose it when no such AWSFargateProfile is left. While the Cluster is paused, all finalizers stay.
+ * The Cluster's current control plane needs this controller's finalizer exactly while an AWSFargateProfile of the
+ * cluster has its own finalizer. Other control planes that the Cluster owns do not get it, and lose it when no such
+ * AWSFargateProfile is left. While the Cluster is paused, all finalizers stay.
  */
 export function planFinalizers(
   cluster: Cluster | undefined,

@@ -17,14 +17,9 @@ export interface ProfileDeleterOptions extends Pick<ControllerOptions, 'client' 
 
 export class ProfileDeleter {
   private readonly options: ProfileDeleterOptions;
-  /**
-   * For each Cluster, the UIDs of the AWSFargateProfiles whose deletion was reported in an Event; forgotten when none
-   * is left to delete.
-   */
+  /** For each Cluster, the UIDs of AWSFargateProfiles whose deletion an Event has reported, until none is left. */
   private readonly recorded = new Map<string, Set<string>>();
-  /**
-   * For each Cluster between two batches, the last profile of the previous batch, and the requeue after all batches.
-   */
+  /** For each Cluster between two batches, the previous batch's last profile, and the requeue after all batches. */
   private readonly rounds = new Map<string, { readonly last: string; readonly requeue: Requeue }>();
 
   constructor(options: ProfileDeleterOptions) {
@@ -32,8 +27,8 @@ export class ProfileDeleter {
   }
 
   /**
-   * Deletes AWSFargateProfiles in the order of their names, and continues after a rejected or blocked deletion. `cause`
-   * describes the control plane or Cluster that is being deleted. Left: the requeue with which the reconcile must end.
+   * Deletes in the order of the names, and continues after a rejected or blocked deletion. `cause` describes the
+   * control plane or Cluster that is being deleted. A Left ends the reconcile.
    */
   async deleteProfiles(
     cluster: ObjectKey,
@@ -64,7 +59,7 @@ export class ProfileDeleter {
     return E.left(after(0, 'more profiles of the cluster are left to delete'));
   }
 
-  /** Deletes one AWSFargateProfile. Returns a requeue if the API server rejects the deletion, or if it must wait. */
+  /** Returns a requeue if the API server rejects the deletion, or if the deletion must wait. */
   private async deleteProfile(
     cluster: ObjectKey,
     profile: AWSFargateProfile,
@@ -105,7 +100,7 @@ export class ProfileDeleter {
 /** How many profiles are deleted, with about three requests each, before other Clusters have their turn. */
 const BATCH = 50;
 
-/** Returns the next profiles in the order of their names. The last batch is shorter. */
+/** The last batch is shorter. */
 const batchAfter = (last: string, profiles: readonly AWSFargateProfile[]): readonly AWSFargateProfile[] =>
   profiles
     .filter(({ metadata }) => metadata.name > last)

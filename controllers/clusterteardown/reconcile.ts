@@ -26,15 +26,14 @@ export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOpt
   readonly accounts?: ControlPlaneAccounts;
 }
 
-/** The facts for one reconcile of a Cluster, read from the caches. */
 interface TeardownInputs {
   readonly state: ClusterState;
   readonly controlPlanes: ControlPlanes;
-  /** The AWSFargateProfiles whose spec.clusterName is the Cluster, or whose spec.eksCluster is its EKS cluster. */
+  /** Their spec.clusterName is the Cluster, or their spec.eksCluster is its EKS cluster. */
   readonly profiles: readonly TypedEntry<AWSFargateProfile>[];
 }
 
-/** Reconciles one Cluster: deletes AWSFargateProfiles, then adds or removes the finalizer on the control plane. */
+/** Deletes AWSFargateProfiles, then adds or removes the control plane's finalizer. */
 export class TeardownReconciler {
   private readonly options: TeardownOptions;
   private readonly profileDeleter: ProfileDeleter;
@@ -59,16 +58,14 @@ export class TeardownReconciler {
     const deletions = await this.profileDeleter.deleteProfiles(key, profilesToDelete(state, decoded), cause, context);
     if (E.isLeft(deletions)) return deletions.left;
     const finalizers = await this.syncFinalizers(key, inputs.right, context);
-    // A wait for an AWSFargateProfile that this manager does not delete must not delay the next attempt to delete the
-    // others.
+    // A wait for another manager's AWSFargateProfile must not delay the next attempt to delete this manager's.
     const isOnlyWaiting = finalizers === PROFILE_LEFT && deletions.right.kind !== 'done';
     return finalizers.kind === 'done' || isOnlyWaiting ? deletions.right : finalizers;
   };
 
   /**
-   * Looks up the AWS account of the control plane if this decides whether an AWSFargateProfile is in the control
-   * plane's EKS cluster, because both have the same name and region, but different identities. Returns true if the
-   * caller must read the caches again.
+   * The accounts decide only if an AWSFargateProfile's EKS cluster and the control plane's have the same name and
+   * region, but different identities. Returns true if the caller must read the caches again.
    */
   private async learnAccountIfNeeded({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
     const { accounts } = this.options;
@@ -95,7 +92,7 @@ export class TeardownReconciler {
     return DONE;
   }
 
-  /** Reads the facts. Left: a kind has not been listed yet, or the Cluster or its control plane cannot be decoded. */
+  /** Left if a kind has not been listed yet, or if the Cluster or its control plane cannot be decoded. */
   private readInputs(key: ObjectKey): E.Either<Requeue, TeardownInputs> {
     const profiles = this.options.profiles.byIndex(BY_CLUSTER, keyText(key));
     const lookup = this.options.clusters.lookup(key);
@@ -115,10 +112,7 @@ export class TeardownReconciler {
     return E.right({ state, controlPlanes, profiles: [...profiles.entries, ...joined] });
   }
 
-  /**
-   * Finds the AWSFargateProfiles whose spec.eksCluster has the name of the control plane's EKS cluster, and that
-   * `joins` accepts.
-   */
+  /** Finds the AWSFargateProfiles whose spec.eksCluster has the EKS cluster's name, and that `joins` accepts. */
   private findJoined(
     controlPlane: AWSManagedControlPlane | undefined,
     joins: typeof joinsControlPlane,
@@ -132,8 +126,8 @@ export class TeardownReconciler {
   }
 
   /**
-   * Finds the Cluster's control planes. Left if the cache has not listed them yet: an unknown control plane must not
-   * count as absent, because the AWSFargateProfiles would then be deleted before the workers are drained.
+   * Left if the cache has not listed the control planes yet. An unknown control plane must not count as absent, because
+   * the AWSFargateProfiles would then be deleted before the workers are drained.
    */
   private findControlPlanes(key: ObjectKey, cluster: Cluster | undefined): E.Either<Requeue, ControlPlaneEntries> {
     const { controlPlanes } = this.options;
@@ -160,10 +154,7 @@ interface ControlPlaneEntries {
 const objectsOf = (entries: readonly TypedEntry<unknown>[]): readonly KubeObject[] =>
   entries.map(({ object }) => object);
 
-/**
- * Returns the decoded object. Left is a terminal error: only a change of the object helps, and its watch event triggers
- * the next reconcile.
- */
+/** A Left is a terminal error: only a change of the object helps, and its watch event triggers the next reconcile. */
 function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): E.Either<Requeue, A | undefined> {
   if (entry === undefined) return E.right(undefined);
   const { object, decoded } = entry;

@@ -7,9 +7,7 @@ import { type ApiRejection, describeApiRejection } from '../shared/api-rejection
 /** For errors that need a user or an operator to act. */
 const API_REJECTED: Requeue = after(15_000, 'the API server refuses what the teardown needs');
 
-/**
- * For a pause or a change that the API server shows, but the caches do not yet. Usually a watch event arrives earlier.
- */
+/** The API server shows a pause or a change that the caches do not show yet. Usually a watch event arrives earlier. */
 export const BLOCKED: Requeue = after(2_000, 'a profile may not be deleted now');
 
 export const LEFT_TO_OTHERS: Requeue = after(
@@ -18,7 +16,7 @@ export const LEFT_TO_OTHERS: Requeue = after(
 );
 
 /**
- * For a control plane whose deletion waits for an AWSFargateProfile that this manager does not delete. Often a manager
+ * The deletion of the control plane waits for an AWSFargateProfile that this manager does not delete. Often a manager
  * with a different watch filter deletes it, so this manager gets no watch event about it.
  */
 export const PROFILE_LEFT: Requeue = after(
@@ -29,10 +27,7 @@ export const PROFILE_LEFT: Requeue = after(
 export const schemaUnreadable = (reason: string): Requeue =>
   backOff(`the CRD of AWSFargateProfiles cannot be read: ${reason}`);
 
-/**
- * Logs a rejected request, and records a Warning Event on its object. The event may be all that the user sees, because
- * the AWSFargateProfiles with their conditions may be gone.
- */
+/** The event may be all that the user sees, because the AWSFargateProfiles with their conditions may be gone. */
 export function reportRejection(
   recorder: EventRecorder,
   { apiVersion, kind, metadata }: InvolvedObject,

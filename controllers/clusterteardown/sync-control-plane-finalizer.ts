@@ -21,32 +21,23 @@ export interface FinalizerSyncOptions extends JoinFacts, Pick<ControllerOptions,
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
 }
 
-/** How long a control plane has kept its finalizer because of one AWSFargateProfile. The times are monotonic. */
+/** How long a control plane has kept its finalizer because of one AWSFargateProfile, on the monotonic clock. */
 interface Wait {
   readonly uid: string;
   readonly since: Ms;
   readonly toldAt: Ms;
 }
 
-/**
- * How long another manager may take to delete the AWSFargateProfile: EKS deletes a cluster's profiles one by one, each
- * in about two minutes.
- */
+/** For another manager's deletion of the AWSFargateProfile. EKS takes two minutes per profile, one by one. */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
-/**
- * The same for a control plane that is not being deleted: this manager's cache may be behind, or another manager may
- * begin the deletion.
- */
+/** For a control plane that stays. This manager's cache may be behind, or another manager may begin the deletion. */
 const PATIENCE: Ms = 25_000;
-/**
- * The least time between two events about the same AWSFargateProfile, because reconciles are frequent, and Warning
- * events are limited.
- */
+/** The shortest time between events about one object, because reconciles are frequent and events are limited. */
 const EVENT_INTERVAL: Ms = 30_000;
 
 export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
-  /** For each control plane, the time since which all attempts to remove the finalizer have failed. */
+  /** For each control plane, since when all attempts to remove the finalizer have failed. */
   private readonly persistentErrors: PersistentErrors;
   /** For each control plane that is being deleted, the wait from its last reconcile. */
   private readonly waits = new Map<string, Wait>();
@@ -56,10 +47,7 @@ export class FinalizerSync {
     this.persistentErrors = new PersistentErrors(options.clock);
   }
 
-  /**
-   * Adds or removes the finalizer. `undecodable` is an AWSFargateProfile with a finalizer that this manager cannot
-   * delete.
-   */
+  /** `undecodable` is an AWSFargateProfile with a finalizer that this manager cannot delete. */
   async syncFinalizer(
     cluster: ObjectKey,
     { controlPlane, action }: FinalizerTask,
@@ -86,10 +74,7 @@ export class FinalizerSync {
       : reportRejection(this.options.recorder, controlPlane, { message: reason, remedy }, context);
   }
 
-  /**
-   * Removes the finalizer if the API server shows no AWSFargateProfile that needs it. A cache may be outdated, and with
-   * a watch filter contains only some of the objects.
-   */
+  /** Asks the API server, because a cache may be outdated, and with a watch filter contains only some objects. */
   private async removeFinalizer(
     cluster: ObjectKey,
     controlPlane: KubeObject,
@@ -117,8 +102,8 @@ export class FinalizerSync {
   /**
    * Waits for `user`, an AWSFargateProfile that this manager does not delete, because it cannot decode it, or because a
    * manager with a different watch filter reconciles it. While the control plane is not being deleted, its finalizer
-   * does not block anything; its deletion triggers another reconcile. After an unusually long wait, records an event
-   * about `user` on the control plane.
+   * does not block anything, and its deletion triggers another reconcile. After an unusually long wait, records an
+   * event about `user` on the control plane.
    */
   private awaitUser(controlPlane: KubeObject, user: KubeObject | undefined, { logger }: ReconcileContext): Requeue {
     const key = keyText(keyOf(controlPlane));
@@ -169,10 +154,7 @@ export class FinalizerSync {
   }
 }
 
-/**
- * Reports whether an AWSFargateProfile may belong to the cluster. If it cannot be decoded and its spec.clusterName is
- * not a string, it may belong to any cluster in its namespace.
- */
+/** An AWSFargateProfile whose spec.clusterName is not a string may belong to any cluster in its namespace. */
 function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
   const named = fieldAt(item.spec, 'clusterName');
   if (typeof named === 'string') return named === cluster;

@@ -5,7 +5,7 @@ import { type KeeperRecord, addRestoration } from './record.ts';
 
 /** clusterctl upgrades CAPA by deleting its Service and webhooks, and recreating them some seconds later. */
 const UPGRADE = { lasts: 60_000, because: 'Cluster API Provider AWS may be in the middle of an upgrade' };
-/** How long all probes must have given the same answer before the CRD keeper acts on it. */
+/** The CRD keeper acts once all probes have given the same answer for this long. */
 const DOUBTS: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, { readonly lasts: Ms; readonly because: string }>> = {
   // The API server calls a new webhook only after a moment, so an accepted dry run does not yet prove that the webhook
   // answers.
@@ -16,7 +16,7 @@ const DOUBTS: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, { readonly las
   noWebhook: UPGRADE,
 };
 
-/** The last answer, and the monotonic time since which all answers have been the same. */
+/** All answers since the monotonic time `since` have been the same. */
 export interface ProbeState {
   readonly answer: Answer;
   readonly since: Ms;
@@ -27,26 +27,23 @@ export const nextProbeState = (before: ProbeState | undefined, answer: Answer, n
   since: before?.answer.kind === answer.kind ? before.since : now,
 });
 
-/** The CRD keeper's next action after another client has replaced the CRD or a webhook configuration. */
 export type Decision =
   /** CAPA serves AWSFargateProfiles, so CRD and webhooks stay as they are. */
   | { readonly kind: 'leaveToCapa'; readonly webhook: string }
-  /**
-   * `parts` are foreign. `after` is the time until the next probe of the webhooks; undefined for the usual interval.
-   */
+  /** `parts` are foreign. `after` is the time until the next probe of the webhooks, by default the usual interval. */
   | { readonly kind: 'wait'; readonly parts: readonly Part[]; readonly because: string; readonly after?: Ms }
   /** The CRD keeper writes `record` and then restores `parts`: the CRD or the webhook configurations. */
   | { readonly kind: 'restore'; readonly parts: readonly Part[]; readonly record: KeeperRecord }
-  /** Another client has reverted the CRD keeper's changes too often, so the keeper stops. */
+  /** Another client has reverted the CRD keeper's changes too often. */
   | { readonly kind: 'stop'; readonly parts: readonly Part[] };
 
 export interface Situation {
   readonly observation: Pick<Observation, 'schema' | 'entries'>;
   readonly probeState: ProbeState;
   readonly record: KeeperRecord;
-  /** The monotonic time. */
+  /** On the monotonic clock. */
   readonly elapsed: Ms;
-  /** The wall-clock time. */
+  /** On the wall clock. */
   readonly now: Ms;
 }
 

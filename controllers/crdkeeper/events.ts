@@ -9,7 +9,7 @@ import type { Loss } from './lost-fields.ts';
 import { configurationKey, type Observation, type Part } from './parts.ts';
 import { MOST_REVERTS } from './record.ts';
 
-/** Reports to the log and in Events. Reports a lasting state once. */
+/** Logs each state and records an Event. Reports a lasting state once. */
 export class KeeperEvents {
   private readonly recorder: EventRecorder;
   private reported: string | undefined;
@@ -63,7 +63,7 @@ export class KeeperEvents {
     }
   }
 
-  /** Reports AWSFargateProfiles that lost fields because a client wrote them under another provider's CRD. */
+  /** The AWSFargateProfiles lost fields because a client wrote them under another provider's CRD. */
   fieldsLost(losses: readonly Loss[], logger: Logger): void {
     const texts = losses.map(lossText).join('; ');
     logger.info('The CRD is ours again', { lostFields: losses.length, objects: texts });
@@ -109,7 +109,7 @@ const describeChange = (part: Part): string =>
     ? `replaced CRD ${OUR_CRD.name}`
     : `added webhook ${CAPA_WEBHOOKS[part === 'mutating' ? 0 : 1]} to ${configurationKey(part).name}`;
 
-/** Returns the text for the log and the ConfigMap, such as `default/web: spec.roleARN`. */
+/** Returns a text such as `default/web: spec.roleARN`, for the log and the ConfigMap. */
 export const lossText = ({ object, fields }: Loss): string => `${keyText(keyOf(object))}: ${fields.join(', ')}`;
 
 const quotedList = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(' and ');

@@ -10,18 +10,18 @@ export interface Loss {
 }
 
 /**
- * Remembers which fields each AWSFargateProfile had before another provider's CRD was installed. This is only in
- * memory: after a restart of the manager, only an object's annotations show what it had.
+ * Remembers in memory which fields each AWSFargateProfile had before another provider's CRD was installed. After a
+ * restart of the manager, only an object's annotations show what it had.
  */
 export class KnownFields {
-  /** The paths of each object's fields, by the object's UID. */
+  /** Paths by the object's UID. */
   private fields = new Map<string, ReadonlySet<string>>();
 
   replace(objects: readonly KubeObject[]): void {
     this.fields = new Map(objects.map((object) => [object.metadata.uid, fieldsOf(object)]));
   }
 
-  /** Adds the fields of cached objects, which may still contain fields that another provider's CRD now hides. */
+  /** Cached objects may still contain fields that another provider's CRD now hides. */
   extend(objects: readonly KubeObject[]): void {
     for (const object of objects) {
       const { uid } = object.metadata;
@@ -52,7 +52,7 @@ const fieldsOf = (object: KubeObject): ReadonlySet<string> =>
 /** Part of the record annotation of an object that has nothing in AWS. */
 const NOTHING_IN_AWS = '"in":"nowhere"';
 
-/** Returns the fields that an object's annotations repeat: the API server never drops annotations. */
+/** The API server never drops annotations, and some repeat fields. */
 function fieldsInAnnotations({ metadata }: KubeObject): readonly string[] {
   const { [RETAIN_ANNOTATION]: retain, [RECORD_ANNOTATION]: record = NOTHING_IN_AWS } = metadata.annotations ?? {};
   return [

@@ -4,13 +4,9 @@ import { CAPA_WEBHOOKS, compareSchema } from '../shared/crd/crd-schema.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
 import { crdOver } from '../shared/crd/stored-versions.ts';
 
-/** The field manager with which the CRD keeper applies the CRD and the ConfigMap. */
 export const FIELD_MANAGER = 'capaf-crd-keeper';
 
-/**
- * What the keeper restores: the CRD, or a webhook configuration of CAPA, from which it removes the webhook for
- * AWSFargateProfiles.
- */
+/** The keeper restores the CRD, or removes the webhook for AWSFargateProfiles from a webhook configuration of CAPA. */
 export type Part = 'crd' | WebhookPhase;
 export type WebhookPhase = 'mutating' | 'validating';
 
@@ -22,7 +18,7 @@ export const configurationResource = (phase: WebhookPhase): Resource => ({
   plural: `${phase}webhookconfigurations`,
 });
 
-/** Returns the key of CAPA's webhook configuration, whose name is the same in each release. */
+/** The name of CAPA's webhook configuration is the same in each release. */
 export const configurationKey = (phase: WebhookPhase): { readonly namespace: ''; readonly name: string } => ({
   namespace: '',
   name: `capa-${phase}-webhook-configuration`,
@@ -32,7 +28,7 @@ export const configurationKey = (phase: WebhookPhase): { readonly namespace: '';
 export interface WebhookEntry {
   readonly phase: WebhookPhase;
   readonly name: string;
-  /** The position of the webhook in the list `webhooks` of its configuration. */
+  /** The index in the configuration's list `webhooks`. */
   readonly index: number;
   /**
    * Whether the API server calls this webhook for every write of an AWSFargateProfile, and rejects the write if the
@@ -51,7 +47,7 @@ export interface Observation {
   readonly inOrder: readonly Part[];
 }
 
-/** Reads the parts from the API server, because caches may be outdated. */
+/** Asks the API server, because caches may be outdated. */
 export async function observe(client: KubeClient, signal: AbortSignal): Promise<Observation> {
   const [crd, ...configurations] = await Promise.all([
     client.get(CRDS, OUR_CRD, { signal }),
@@ -92,7 +88,6 @@ export const foreignParts = ({ schema, entries }: Pick<Observation, 'schema' | '
   ...WEBHOOK_PHASES.filter((phase) => entries.some((entry) => entry.phase === phase)),
 ];
 
-/** Applies this provider's CRD, or removes the webhooks for AWSFargateProfiles from a configuration of CAPA. */
 export async function restore(
   client: KubeClient,
   { crd, entries }: Observation,
@@ -108,9 +103,8 @@ export async function restore(
 }
 
 /**
- * Returns the operations that remove webhooks. Each removal first tests the name, so that the API server refuses the
- * patch if another client has changed the list. The last webhook is removed first, because a removal changes the
- * indexes after it.
+ * Each removal first tests the name, so that the API server refuses the patch if another client has changed the list.
+ * The last webhook is removed first, because a removal changes the indexes after it.
  */
 export const removals = (entries: readonly WebhookEntry[]): readonly JsonPatchOperation[] =>
   entries
@@ -121,8 +115,8 @@ export const removals = (entries: readonly WebhookEntry[]): readonly JsonPatchOp
     ]);
 
 /**
- * The owner of these fields in metadata.managedFields counts as the last writer. Clients that change only other fields
- * do not count, for example cert-manager's CA injector.
+ * The owner of these fields in metadata.managedFields counts as the last writer. Clients that change only other fields,
+ * such as cert-manager's CA injector, do not count.
  */
 const VERSIONS = ['f:spec', 'f:versions'];
 const rulesOf = (webhook: string): readonly string[] => [
@@ -142,8 +136,8 @@ export function writersOf({ crd, entries }: Observation, parts: readonly Part[])
 }
 
 /**
- * Returns the field manager that last wrote the field. If several have set it to the same value, the newest counts; the
- * keeper itself never counts. https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ * If several field managers have set the field to the same value, the newest counts. The keeper itself never counts.
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 function lastWriter(object: KubeObject, path: readonly string[]): string | undefined {
   const managedFields = fieldAt(object.metadata, 'managedFields');

@@ -17,7 +17,7 @@ import type { KeeperRecord, RecordStore } from './record.ts';
 import { replaceDroppedByLost, unlistedFields, withDropped, withRestored } from './record.ts';
 import { KeeperEvents, describeStop, lossText } from './events.ts';
 
-/** How long the API server may still serve the old version after a change of the CRD or of a webhook configuration. */
+/** How long the API server may still serve the old version after a change of the CRD or a webhook configuration. */
 const PROPAGATION: Ms = 2_000;
 /** The time between two probes while a part is foreign. A stopped keeper reads its ConfigMap at the same interval. */
 const WHILE_FOREIGN: Ms = 15_000;
@@ -27,7 +27,7 @@ const WHILE_AT_REST: Ms = 5 * 60_000;
 interface CrdKeeperOptions extends Pick<ControllerOptions, 'client' | 'leadership' | 'recorder' | 'clock'> {
   readonly profiles: Store;
   readonly records: RecordStore;
-  /** The only namespace whose AWSFargateProfiles this manager reconciles; undefined: all. */
+  /** If undefined, this manager reconciles the AWSFargateProfiles of all namespaces. */
   readonly watchedNamespace?: string;
   readonly schema: Pick<ServedSchema, 'setKeeper'>;
 }
@@ -39,7 +39,7 @@ export class CrdKeeper {
   private readonly knownFields = new KnownFields();
   private probeState: ProbeState | undefined;
   private state: KeeperState | undefined;
-  /** The monotonic time from which the API server certainly serves this controller's last change. */
+  /** From this monotonic time on, the API server certainly serves this controller's last change. */
   private propagationEndsAt: Ms = Number.NEGATIVE_INFINITY;
   /**
    * Whether the ConfigMap may contain a restoration that may not have succeeded, or lost fields without the objects
@@ -64,7 +64,7 @@ export class CrdKeeper {
     }
   };
 
-  /** Remembers the cached fields when a foreign CRD appears: the cache may still contain fields that this CRD hides. */
+  /** When a foreign CRD appears, the cache may still contain fields that this CRD hides. */
   readonly noteForeignCrd = (): void => this.knownFields.extend(this.cachedProfiles());
 
   private async pass(context: ReconcileContext): Promise<Requeue> {
@@ -86,7 +86,7 @@ export class CrdKeeper {
     return this.carryOut(decision, observation, record, context);
   }
 
-  /** Reads the record, and updates which restorations have succeeded. */
+  /** Updates which restorations have succeeded. */
   private async readRecord({ inOrder }: Observation, signal: AbortSignal): Promise<KeeperRecord | undefined> {
     const { records } = this.options;
     const read = await records.read(signal);
@@ -186,7 +186,7 @@ export class CrdKeeper {
       crd !== undefined && parts.includes('crd') ? withDropped(next, fieldsDroppedBy(crd, { ...ourCrd })) : next;
     this.isRecordOpen = true;
     const writers = writersOf(observation, parts);
-    // The restoration is recorded in the ConfigMap before it begins, so that the record contains it even after a crash.
+    // The restoration is recorded before it begins, so that the record contains it even after a crash.
     await records.write(noted, signal);
     const restored: string[] = [];
     const withAllRestored = (): KeeperRecord => withRestored(noted, (part) => restored.includes(part));

@@ -5,25 +5,22 @@ import { textAt } from 'controller-runtime/json';
 import { integer, list, object, optional, string, type TypeOf } from 'controller-runtime/schema';
 import { FIELD_MANAGER, type Part } from './parts.ts';
 
-/** The CRD keeper has restored the CRD or webhook configurations that another client had replaced. */
+/** Another client had replaced the CRD or webhook configurations, and the CRD keeper has restored them. */
 const Restoration = object({
-  /** The wall-clock time at which the CRD keeper last began to restore a part, in ms since 1970. */
+  /** The wall-clock time of the last attempt to restore a part, in ms since 1970. */
   at: integer({ format: 'int64' }),
-  /** The parts that the CRD keeper has restored. Only these parts can be reverted by another client. */
+  /** The restored parts. Only these can be reverted by another client. */
   parts: list(string()),
-  /**
-   * The parts whose restoration has begun. It may have failed: after a request without an answer, or a crash, only the
-   * API server shows it.
-   */
+  /** Restorations that may have failed. After a lost answer or a crash, only the API server shows the result. */
   begun: optional(list(string())),
-  /** The fields that the API server dropped under another CRD, until `lost` lists the objects that lost them. */
+  /** The fields dropped under another provider's CRD, until `lost` lists the objects that lost them. */
   dropped: optional(list(string())),
   /** The objects that lost fields, each as `namespace/name: fields`. */
   lost: optional(list(string())),
 });
 interface Restoration extends TypeOf<typeof Restoration> {}
 
-/** The record of the CRD keeper's changes, which it needs after a restart of the manager. */
+/** The CRD keeper needs the record of its changes after a restart of the manager. */
 const KeeperRecord = object({
   restorations: list(Restoration),
   /** Set after {@link MOST_REVERTS} reverts. `writers` are names of field managers in metadata.managedFields. */
@@ -42,14 +39,11 @@ export function parseRecord(text: string): KeeperRecord | undefined {
   }
 }
 
-/**
- * Returns the dropped fields; `undefined` if the API server dropped none, or if the record already lists the objects
- * that lost them.
- */
+/** Returns `undefined` if the API server dropped no fields, or the record already lists the objects that lost them. */
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
 
-/** Moves the begun parts that `isRestored` accepts to the restored parts. Returns the same record if there are none. */
+/** Moves the begun parts that `isRestored` accepts to the restored parts, or returns the same record. */
 export function withRestored(record: KeeperRecord, isRestored: (part: string) => boolean): KeeperRecord {
   const restored = record.restorations.at(-1)?.begun?.filter(isRestored) ?? [];
   return restored.length === 0
@@ -63,7 +57,7 @@ export function withRestored(record: KeeperRecord, isRestored: (part: string) =>
 export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
   withLast(record, (last) => ({ ...last, dropped }));
 
-/** Replaces the dropped fields with the objects that lost them, so that the keeper reports these objects only once. */
+/** So that the keeper reports the objects that lost fields only once. */
 export const replaceDroppedByLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
   withLast(record, ({ dropped: _listed, ...last }) => ({ ...last, lost }));
 
@@ -98,14 +92,11 @@ export function addRestoration(record: KeeperRecord, parts: readonly Part[], now
 }
 
 const CONFIG_MAPS: Resource = { group: '', version: 'v1', plural: 'configmaps' };
-/** The ConfigMap of the record. If an operator deletes it, a stopped keeper continues. */
+/** If an operator deletes this ConfigMap, a stopped keeper continues. */
 const RECORD_NAME = 'capaf-crd-keeper';
 const DATA_KEY = 'record.json';
 
-/**
- * Reads and writes the record. It is not stored in the CRD itself, because a client that replaces the whole CRD would
- * remove it.
- */
+/** The record is not stored in the CRD itself, because a client that replaces the whole CRD would remove it. */
 export class RecordStore {
   readonly key: ObjectKey;
   private readonly client: KubeClient;
@@ -115,7 +106,7 @@ export class RecordStore {
     this.key = { namespace, name: RECORD_NAME };
   }
 
-  /** Returns `undefined` if the content of the ConfigMap is not a record. */
+  /** Returns `undefined` if the ConfigMap does not contain a valid record. */
   async read(signal: AbortSignal): Promise<KeeperRecord | undefined> {
     const found = await this.client.get(CONFIG_MAPS, this.key, { signal });
     const text = textAt(found?.['data'], DATA_KEY);

@@ -22,7 +22,7 @@ export type Answer =
 /** The API server does not store the result of a dry run. */
 const PROBE = { metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/dry-run': 'crd-keeper' } } };
 
-/** Probes the webhooks with a dry run: patches an AWSFargateProfile, or creates one in `namespace` if there is none. */
+/** Probes the webhooks by a dry run that patches an AWSFargateProfile, or else creates one in `namespace`. */
 export async function askWebhooks(
   client: KubeClient,
   entries: readonly WebhookEntry[],
@@ -57,7 +57,7 @@ const DENIED = /admission webhook "([^"]*)" denied/;
 const NO_SUCH_PATH = /the server could not find the requested resource/;
 const NO_SUCH_SERVICE = /service "[^"]*" not found/;
 
-/** Interprets the error of the dry run; `undefined` if the API server accepted the write. */
+/** Without an error, the API server has accepted the dry run. */
 export function interpret(error: KubeError | undefined, entries: readonly WebhookEntry[]): Answer {
   const decisive = entries.find(({ isDecisive }) => isDecisive);
   if (error === undefined)

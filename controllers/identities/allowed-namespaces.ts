@@ -1,7 +1,7 @@
 import type { AllowedNamespaces, LabelSelector } from '../../api/external/identity.ts';
 import * as E from 'fp-ts/lib/Either.js';
 
-/** `dependsOnLabels`: granted only if `selector` matches the labels of the Namespace. */
+/** `dependsOnLabels` means that `selector` must match the Namespace's labels. */
 export type NamespacePermission =
   | { readonly kind: 'granted' }
   | { readonly kind: 'denied' }
@@ -29,7 +29,7 @@ export function checkAllowedNamespaces(
     : { kind: 'dependsOnLabels', selector };
 }
 
-/** Reports whether the selector is Go's zero value: `matchLabels: {}` counts as a set field. */
+/** Go's zero value. `matchLabels: {}` counts as a set field. */
 const isZeroValue = (selector: LabelSelector | undefined): boolean =>
   selector?.matchLabels === undefined && selector?.matchExpressions === undefined;
 
@@ -57,7 +57,7 @@ const isLabelValue = (value: string): boolean => value === '' || NAME.test(value
 
 /**
  * Evaluates a selector as Kubernetes' LabelSelectorAsSelector does: each requirement must be met, and an absent label
- * meets `NotIn` and `DoesNotExist`. Left: why the selector is invalid; it must then not allow any namespace.
+ * meets `NotIn` and `DoesNotExist`. A Left says why the selector is invalid, so that it must not allow any namespace.
  */
 export function evaluateSelector(selector: LabelSelector, labels: Labels): E.Either<string, boolean> {
   const requirements = requirementsOf(selector);

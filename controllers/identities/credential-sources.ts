@@ -24,13 +24,13 @@ interface CredentialSourcesOptions {
 
 interface NamedSource {
   readonly source: AwsCredentialSource;
-  /** The name for messages, such as `AWSClusterStaticIdentity "team-a"`. */
+  /** For messages, such as `AWSClusterStaticIdentity "team-a"`. */
   readonly name: string;
 }
 
 /**
- * Finds the source of AWS credentials for an identity. The key of a source contains the version of the Secret, and the
- * UID and generation of each AWSClusterRoleIdentity, so credentials from before a change of these are not reused.
+ * A source's key contains the version of the Secret, and the UID and generation of each AWSClusterRoleIdentity, so
+ * credentials from before a change of these are not reused.
  */
 export function newCredentialSources(options: CredentialSourcesOptions): AwsCredentialSources {
   const { own, caches, secrets, assuming } = options;

@@ -36,21 +36,18 @@ const byKind = <A>(make: (kind: IdentityKind) => A): Readonly<Record<IdentityKin
 
 /** Reports whether a change affects the credentials that objects in the namespace get from the identity. */
 export type IdentityUsePredicate = (identity: IdentityRef, namespace: string) => boolean;
-/** `namespace` is the only namespace whose objects the change affects; undefined: all. */
+/** If `namespace` is set, the change affects only objects in this namespace. */
 type IdentityChangeHandler = (isAffected: IdentityUsePredicate, namespace?: string) => void;
 
 export interface Identities {
   readonly sources: AwsCredentialSources;
   readonly typed: Readonly<Record<IdentityKind, TypedStore<Identity>>>;
-  /**
-   * The caches of identities and Namespaces, and the polling of Secrets. They must be started before `sources` are
-   * used.
-   */
+  /** The caches and the polling of Secrets. They must be started before `sources` are used. */
   readonly runnables: readonly Runnable[];
   /**
-   * Calls the handler after each change of an identity, of its Secret or of the labels of a Namespace, but not for
-   * objects that were listed before the start. If a cache has no complete list at its start, or loses it because the
-   * kind is no longer served, the handler is called once for all identities after the next list.
+   * Calls the handler after each change of an identity, of its Secret or of a Namespace's labels, but not for objects
+   * that were listed before the start. If a cache has no complete list at its start, or loses it because the kind is no
+   * longer served, the handler is called once for all identities after the next list.
    */
   onChange(handler: IdentityChangeHandler): void;
 }
@@ -62,7 +59,7 @@ interface IdentitiesOptions extends Pick<ControllerOptions, 'client' | 'clock' |
   readonly assuming: AssumedRoleConfig;
 }
 
-/** Creates the identities. Their CRDs can be installed and removed while the manager runs. */
+/** The identities' CRDs can be installed and removed while the manager runs. */
 export function newIdentities(options: IdentitiesOptions): Identities {
   const { client, clock, logger, namespace, resync, own, assuming } = options;
   const handlers = new Set<IdentityChangeHandler>();
@@ -110,7 +107,7 @@ export function newIdentities(options: IdentitiesOptions): Identities {
 }
 
 /**
- * Creates a cache, which counts as started after its first attempt to list its objects, even a failed one, because most
+ * The cache counts as started after its first attempt to list its objects, even a failed one, because most
  * AWSFargateProfiles need no identity. A complete list that comes later is a change that affects all identities.
  */
 function newCache(
@@ -129,10 +126,7 @@ function newCache(
   return reflector;
 }
 
-/**
- * Reports whether a change is relevant. An object in the first list counts as unchanged, because `newCache` reports a
- * first list after the start as one change.
- */
+/** An object in the first list counts as unchanged, because `newCache` reports a late first list as one change. */
 const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'
     ? !jsonEqual(view(change.previous), view(change.object))

@@ -19,7 +19,7 @@ import { checkAllowedNamespaces, evaluateSelector } from './allowed-namespaces.t
 
 /** The only name that CAPA allows for an AWSClusterControllerIdentity. */
 const CONTROLLER_IDENTITY_NAME = 'default';
-/** The identity whose `allowedNamespaces` decides which namespaces may use the manager's credentials. */
+/** The `allowedNamespaces` of this identity decide which namespaces may use the manager's credentials. */
 export const MANAGER_IDENTITY: IdentityRef = { kind: CONTROLLER_IDENTITY_KIND, name: CONTROLLER_IDENTITY_NAME };
 
 export interface IdentityCaches {
@@ -27,13 +27,12 @@ export interface IdentityCaches {
   readonly namespaces: Pick<Store, 'lookup'>;
 }
 
-/** The identities through which an object gets its AWS credentials. */
 interface CredentialChain {
-  /** The start of the chain; undefined: the manager's credentials. */
+  /** The start of the chain. If undefined, the chain starts with the manager's credentials. */
   readonly staticIdentity?: AWSClusterStaticIdentity;
   /**
-   * The roles in the order in which they are assumed: the first with the credentials of the static identity or the
-   * manager, each further role with the session of the previous one.
+   * In the order of assumption: the first with the credentials of the static identity or the manager, each further one
+   * with the previous role's session.
    */
   readonly roleIdentities: readonly AWSClusterRoleIdentity[];
 }
@@ -50,7 +49,7 @@ export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ k
  *
  * Without `reference`, the chain returns the manager's own credentials, if the AWSClusterControllerIdentity `default`
  * allows the namespace or does not exist. Otherwise a client could gain these credentials by removing the identity
- * reference from the status of an object.
+ * reference from an object's status.
  */
 export function resolveIdentity(
   reference: IdentityRef | undefined,

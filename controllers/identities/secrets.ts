@@ -10,20 +10,20 @@ import { type AwsCredentials, retentionOf } from '../../pkg/cloud/index.ts';
 
 const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets' };
 
-/** The keys in the data of a Secret that CAPA reads. */
+/** The keys in a Secret's data that CAPA reads. */
 const ACCESS_KEY_ID = 'AccessKeyID';
 const SECRET_ACCESS_KEY = 'SecretAccessKey';
 const SESSION_TOKEN = 'SessionToken';
 
-/** How long credentials are used without another read: longer than {@link POLL_PERIOD}. */
+/** Must be longer than {@link POLL_PERIOD}. */
 const CREDENTIALS_TTL: Ms = 60_000;
-/** How long a read without complete credentials is reused, because a thousand objects may share one Secret. */
+/** A read without complete credentials is reused for this long, because a thousand objects may share one Secret. */
 const PROBLEM_TTL: Ms = 5_000;
 /** The pause between two polls, each of which reads all Secrets in use. */
 const POLL_PERIOD: Ms = 15_000;
-/** How long an unused Secret is polled; if the resync interval is long, until the next reconcile of its objects. */
+/** An unused Secret is polled for this long, or until its objects' next reconcile if the resync interval is longer. */
 const UNUSED_RETENTION: Ms = 15 * 60_000;
-/** How long credentials are used while their Secret cannot be read, counted from the last successful read. */
+/** Credentials stay in use this long after the last successful read of their Secret. */
 const UNREADABLE_TOLERANCE: Ms = 10 * 60_000;
 
 /** `version` (UID and resourceVersion) differs after each change of the Secret. */
@@ -34,19 +34,19 @@ export type SecretState =
   | { readonly kind: 'unreadable'; readonly reason: string };
 
 class CachedSecret {
-  /** `undefined`: the Secret must be read before its next use. */
+  /** `undefined` means that the Secret must be read before its next use. */
   state: SecretState | undefined;
-  /** The monotonic time until which `state` is used without another read. */
+  /** On the monotonic clock. Until then, `state` is used without another read. */
   freshUntil: Ms = 0;
   /** The monotonic time of the last read that the API server answered with the Secret or with 404 (Not Found). */
   answeredAt: Ms = 0;
-  /** Used to detect a change; kept when the content itself is forgotten. */
+  /** Detects a change. Stays when the content itself is forgotten. */
   lastFingerprint: string | undefined;
 }
 
 /**
- * Reads Secrets. The manager may only `get` the Secrets of one namespace, not list or watch them. So it reads only
- * Secrets that identities refer to, and polls those in use to report changes.
+ * The manager may only `get` the Secrets of one namespace, not list or watch them. So it reads only Secrets that
+ * identities refer to, and polls those in use to report changes.
  */
 export class Secrets implements Runnable {
   readonly name = 'reader of Secrets of identities';
@@ -84,13 +84,13 @@ export class Secrets implements Runnable {
     return untilAborted(signal, () => this.refresh(name, entry));
   }
 
-  /** Makes the next use read the Secret again, because AWS has rejected the credentials. */
+  /** The next use reads the Secret again, because AWS has rejected the credentials. */
   forget(name: string): void {
     const entry = this.cached.peek(name);
     if (entry !== undefined) entry.state = undefined;
   }
 
-  /** Polls the Secrets in use. While no Secret is in use, no timer runs. */
+  /** While no Secret is in use, no timer runs. */
   async run(signal: AbortSignal): Promise<void> {
     this.stop = signal;
     while (!signal.aborted) {
@@ -113,10 +113,7 @@ export class Secrets implements Runnable {
     });
   }
 
-  /**
-   * Reads the Secret. Concurrent calls share one request, which continues if a caller aborts, because its result is
-   * cached.
-   */
+  /** Concurrent calls share one request, which continues if a caller aborts, because its result is cached. */
   private refresh(name: string, entry: CachedSecret): Promise<SecretState> {
     return this.reads.run(name, undefined, async () => this.record(name, entry, await this.fetch(name)));
   }

@@ -24,12 +24,12 @@ export interface ActionsOptions {
   readonly profileStore: Store;
 }
 
-/** Thrown if the API server has newer objects than the caches. */
+/** The API server has newer objects than the caches. */
 export class Conflict extends Error {
   override readonly name = 'Conflict';
 }
 
-/** Carries out the action that `decide` has chosen. Stores the API server's answers in the caches at once. */
+/** Stores the API server's answers in the caches at once. */
 export class Actions {
   private readonly options: ActionsOptions;
 
@@ -37,7 +37,7 @@ export class Actions {
     this.options = options;
   }
 
-  /** Returns the InstanceGroup as it is afterwards; `undefined` if it may be gone. */
+  /** Returns the changed InstanceGroup, or `undefined` if it may be gone. */
   async carryOut(group: KubeObject, action: Action, signal: AbortSignal): Promise<KubeObject | undefined> {
     switch (action.kind) {
       case 'none':
@@ -79,7 +79,7 @@ export class Actions {
     try {
       profileStore.replaceWith(await client.create(PROFILES, namespace, profile, { signal }));
     } catch (error) {
-      // An object that already exists means that the cache is behind the API server.
+      // If the object already exists, the cache is behind the API server.
       throw isAlreadyExists(error) ? new Conflict() : error;
     }
   }
@@ -125,8 +125,8 @@ export class Actions {
 const finalizersOf = ({ metadata }: KubeObject): readonly string[] => metadata.finalizers ?? [];
 
 /**
- * Returns an owner reference without `blockOwnerDeletion`, for which the manager would need a permission for the
- * finalizers of InstanceGroups. This controller's finalizer already blocks the deletion.
+ * Omits `blockOwnerDeletion`, for which the manager would need a permission for the finalizers of InstanceGroups. This
+ * controller's finalizer already blocks the deletion.
  */
 const ownerReference = ({ apiVersion, metadata }: KubeObject) => ({
   apiVersion,

@@ -20,7 +20,7 @@ import {
 } from './group-state.ts';
 import { findStrategyProblem, profileSpec, profileSpecPatch } from './profile-spec.ts';
 
-/** The change that one reconcile makes, in addition to the InstanceGroup's status. */
+/** One reconcile makes this change in addition to the InstanceGroup's status. */
 export type Action =
   | { readonly kind: 'none' }
   | { readonly kind: 'addFinalizer' }
@@ -36,19 +36,16 @@ export interface Decision {
   readonly state: GroupState;
 }
 
-/** An InstanceGroup and its AWSFargateProfile, which has the same namespace and name. */
+/** The AWSFargateProfile has the InstanceGroup's namespace and name. */
 export interface GroupInputs {
   readonly group: KubeObject;
   readonly profile: TypedEntry<AWSFargateProfile> | undefined;
-  /**
-   * This manager's watch filter, if the AWSFargateProfile has a different one: watches then do not report its changes
-   * here.
-   */
+  /** Set if the AWSFargateProfile lacks this watch filter. This manager's watches then do not report its changes. */
   readonly otherThan?: string;
 }
 
 const DELETING = plainState('Deleting', 'The AWSFargateProfile is being deleted');
-/** The state of an InstanceGroup that has a different provisioner, once nothing of this controller is left. */
+/** The InstanceGroup has a different provisioner, and nothing of this controller is left. */
 const LEFT_TO_KEIKO = plainState(
   'Deleting',
   `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} stays, because keiko may have made something else of this InstanceGroup`,
@@ -56,9 +53,7 @@ const LEFT_TO_KEIKO = plainState(
 const CREATING = plainState('InitCreate', 'The AWSFargateProfile is to be created');
 const stay = (state: GroupState): Decision => ({ action: { kind: 'none' }, state });
 
-/**
- * Reports whether the provisioner is eks-fargate, or was: the InstanceGroup then still has this controller's finalizer.
- */
+/** If the provisioner was eks-fargate, the InstanceGroup still has this controller's finalizer. */
 export const isReconciled = (group: KubeObject): boolean =>
   isFargateGroup(group) || hasFinalizer(group, GROUP_FINALIZER);
 
@@ -76,7 +71,7 @@ export function decide(inputs: GroupInputs): Decision | undefined {
   return isFargateGroup(group) ? decideLife(inputs) : stay(provisionerChanged(owned));
 }
 
-/** Returns the state of an InstanceGroup whose provisioner was changed after this controller had reconciled it. */
+/** The provisioner was changed after this controller had reconciled the InstanceGroup. */
 function provisionerChanged(profile: KubeObject | undefined): GroupState {
   const [kept, deleted] =
     profile === undefined
@@ -99,8 +94,8 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
   if (problem !== undefined) return stay(errorState('InvalidSpec', problem));
   const wanted = profileSpec(group, decoded.right);
   if (profile === undefined) {
-    // A finalizer must keep the InstanceGroup before the AWSFargateProfile is created; keiko's finalizer suffices. This
-    // controller's finalizer, added later, shows that it has taken over the InstanceGroup.
+    // A finalizer must keep the InstanceGroup before the AWSFargateProfile is created, and keiko's finalizer suffices.
+    // This controller's finalizer, added later, shows that it has taken over the InstanceGroup.
     const isKept = hasFinalizer(group, GROUP_FINALIZER) || hasFinalizer(group, KEIKO_FINALIZER);
     return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
   }
@@ -111,10 +106,7 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
   return decideOwned(profile, wanted, decoded.right);
 }
 
-/**
- * Decides about an AWSFargateProfile that the InstanceGroup does not own. If it has no owner, and its spec matches the
- * InstanceGroup, the InstanceGroup becomes its owner.
- */
+/** If an AWSFargateProfile has no owner, and its spec matches, the InstanceGroup becomes its owner. */
 function decideUnowned(profile: KubeObject, wanted: AWSFargateProfileSpec): Decision {
   const { ownerReferences = [] } = profile.metadata;
   const patch = profileSpecPatch(profile.spec, wanted);
@@ -183,10 +175,7 @@ const isInAws = ({ status = {} }: AWSFargateProfile): boolean =>
   status.profileARN !== undefined ||
   status.createRequestedAt !== undefined;
 
-/**
- * Returns the state of an InstanceGroup that keiko had begun to reconcile, and that was deleted before this controller
- * took it over.
- */
+/** keiko had begun to reconcile the InstanceGroup, and it was deleted before this controller took it over. */
 function notTakenOver(group: KubeObject): GroupState {
   const decoded = decodeFargateGroup(group);
   const { profile, role } = E.isRight(decoded)
@@ -212,7 +201,5 @@ export const isOwnedBy = ({ metadata }: KubeObject, owner: KubeObject): boolean 
  * finalizer is removed before the AWSFargateProfile is deleted.
  */
 export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
-/**
- * The finalizer after `kubectl delete --cascade=orphan`, until the garbage collector has removed the owner references.
- */
+/** The finalizer after `kubectl delete --cascade=orphan`, until the garbage collector has removed owner references. */
 const ORPHAN_FINALIZER = 'orphan';

@@ -4,9 +4,9 @@ import { type AWSFargateProfile, type Condition, KIND, WATCH_FILTER_LABEL } from
 import { isDeleting } from '../shared/object-state.ts';
 import { withFieldsOfGroup } from './profile-spec.ts';
 
-/** The values of an InstanceGroup's `status.currentState` that this controller sets, with keiko's meaning. */
+/** The values of keiko's `status.currentState` that this controller sets, with keiko's meaning. */
 type KeikoState =
-  /** The state of the Fargate profile in AWS is not known. */
+  /** The Fargate profile's state in AWS is unknown. */
   | 'Init'
   /** The Fargate profile is still to be created. */
   | 'InitCreate'
@@ -20,10 +20,10 @@ type KeikoState =
 
 export interface GroupState {
   readonly state: KeikoState;
-  /** The reason of the events about the InstanceGroup, in CamelCase. */
+  /** In CamelCase, for events about the InstanceGroup. */
   readonly reason: string;
   readonly message: string;
-  /** Whether a user must act. True for each `Error`, and for a `Ready` profile that cannot follow its InstanceGroup. */
+  /** Whether a user must act. True for each `Error`, and for a `Ready` profile that cannot follow its group. */
   readonly isProblem?: true;
 }
 

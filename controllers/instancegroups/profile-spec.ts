@@ -11,8 +11,8 @@ import {
 import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
 
 /**
- * Returns a spec with keiko's names for profile and role, so that the AWSFargateProfile takes over what keiko created.
- * If AWS does not allow such a name, keiko cannot have created it, and the default name is used.
+ * Uses keiko's names for profile and role, so that the AWSFargateProfile takes over what keiko created. If AWS does not
+ * allow such a name, keiko cannot have created it, and the default name is used.
  */
 export function profileSpec({ metadata }: Pick<KubeObject, 'metadata'>, group: FargateGroup): AWSFargateProfileSpec {
   const { clusterName, podExecutionRoleArn, subnets, selectors, tags } = group;
@@ -44,7 +44,7 @@ function updateStrategy({ annotations = {} }: KubeObject['metadata']): Pick<AWSF
 const LONGEST_DRAIN = 24;
 const MAX_DURATION = 64;
 
-/** Returns the problem if an annotation for the update strategy has a value that the field does not accept. */
+/** Checks the annotations for the update strategy. */
 export function findStrategyProblem({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
   const { [UPDATE_STRATEGY_ANNOTATION]: type, [DRAIN_TIMEOUT_ANNOTATION]: drainTimeout } = metadata.annotations ?? {};
   const problem = (annotation: string, expected: string, value: string): string =>
@@ -63,13 +63,12 @@ const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
   ...(Object.keys(labels).length > 0 && { labels }),
 });
 
-/** The fields that the InstanceGroup determines. Users can set the others on the AWSFargateProfile. */
+/** The InstanceGroup determines these fields. Users can set the others on the AWSFargateProfile. */
 const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs', 'additionalTags', 'adoptionPolicy'];
 
 /**
- * Returns the patch for the spec; `undefined` if nothing differs. Keeps region and identity in spec.eksCluster, because
- * users can set them, and spec.updateStrategy, except for type and drainTimeout if the InstanceGroup's annotations set
- * them.
+ * Returns `undefined` if nothing differs. Keeps region and identity in spec.eksCluster, because users can set them, and
+ * spec.updateStrategy, except for type and drainTimeout if the InstanceGroup's annotations set them.
  */
 export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
   const spec = isRecord(existing) ? existing : {};
@@ -92,8 +91,8 @@ export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpe
 }
 
 /**
- * Maps fields of the AWSFargateProfile to the InstanceGroup's fields from which they are computed, for messages on the
- * InstanceGroup. The name of the Fargate profile comes from the name of the InstanceGroup.
+ * For messages on the InstanceGroup, maps fields of the AWSFargateProfile to the InstanceGroup's fields from which they
+ * are computed. The Fargate profile's name comes from the InstanceGroup's name.
  */
 const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bspec\.eksCluster\.name\b/g, 'spec.eks-fargate.clusterName'],
@@ -108,8 +107,6 @@ const FIELDS: readonly (readonly [ofProfile: RegExp, ofGroup: string])[] = [
   [/\bSet spec\.profileName to another name\b/g, 'Create an InstanceGroup with another name'],
 ];
 
-/**
- * Replaces field names in a message about an AWSFargateProfile with those of its InstanceGroup, which the user edits.
- */
+/** The user edits the InstanceGroup, so messages must refer to its fields. */
 export const withFieldsOfGroup = (message: string): string =>
   FIELDS.reduce((text, [ofProfile, ofGroup]) => text.replaceAll(ofProfile, ofGroup), message);

@@ -19,7 +19,7 @@ interface InstanceGroupOptions
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
 }
 
-/** Makes one change of the InstanceGroup or its AWSFargateProfile, and writes the status of the InstanceGroup. */
+/** One reconcile makes at most one change of the InstanceGroup or its AWSFargateProfile. */
 export class InstanceGroupReconciler {
   private readonly options: InstanceGroupOptions;
   private readonly actions: Actions;
@@ -53,7 +53,7 @@ export class InstanceGroupReconciler {
     }
   };
 
-  /** Carries out an action. If the API server refuses it, the refusal becomes the state of the InstanceGroup. */
+  /** If the API server refuses the action, the refusal becomes the InstanceGroup's state. */
   private async carryOut(
     { group }: GroupInputs,
     action: Action,
@@ -72,9 +72,7 @@ export class InstanceGroupReconciler {
     }
   }
 
-  /**
-   * Returns why no AWSFargateProfile may be written: it would lose fields under a foreign CRD, or CAPA reconciles it.
-   */
+  /** No write may drop fields under another provider's CRD, or change an AWSFargateProfile that CAPA reconciles. */
   private async findSchemaBlocker({ kind }: Action, signal: AbortSignal): Promise<GroupState | undefined> {
     if (kind !== 'createProfile' && kind !== 'updateProfile' && kind !== 'claimProfile') return undefined;
     const schema = await this.options.schema.checkRecently(signal);
@@ -90,7 +88,7 @@ export class InstanceGroupReconciler {
     return errorState('ForeignSchema', `${problem}. ${FOREIGN_SCHEMA_REMEDY}`);
   }
 
-  /** Reads the objects. Left: the InstanceGroup is gone, or a kind has not been listed yet. */
+  /** Left if the InstanceGroup is gone, or a kind has not been listed yet. */
   private async readInputs(key: ObjectKey, signal: AbortSignal): Promise<E.Either<Requeue, GroupInputs>> {
     const { groups, profiles } = this.options;
     const group = groups.lookup(key);
@@ -106,10 +104,7 @@ export class InstanceGroupReconciler {
     return E.right({ group: group.object, profile: undefined, ...(await this.readHidden(group.object, signal)) });
   }
 
-  /**
-   * Reads an AWSFargateProfile that the watch filter hides, for example because the InstanceGroup got another manager's
-   * label.
-   */
+  /** The watch filter may hide an AWSFargateProfile, for example because its group got another manager's label. */
   private async readHidden(group: KubeObject, signal: AbortSignal): Promise<Partial<GroupInputs>> {
     const { client, profiles, watchFilter } = this.options;
     if (watchFilter === undefined || !isReconciled(group)) return {};
@@ -122,7 +117,7 @@ export class InstanceGroupReconciler {
 
 const isAboutSpec = ({ reason }: GroupState): boolean => reason === 'InvalidSpec' || reason === 'ChangeRefused';
 
-/** Returns the state after a refusal; `undefined` if the error is not a refusal. */
+/** Returns `undefined` if the error is not a refusal. */
 function refusalOf(action: Action, error: unknown): GroupState | undefined {
   if (isInvalid(error) && (action.kind === 'createProfile' || action.kind === 'updateProfile')) {
     const words = withFieldsOfGroup(error.message.replace(/^.*? is invalid: /s, ''));
@@ -144,5 +139,5 @@ const RETRY_REFUSED: Requeue = after(30 * 60_000, 'the InstanceGroup has an erro
 /** For refusals that do not depend on the spec, or while another provider's CRD is installed. */
 const RETRY_SOON: Requeue = after(15_000, 'the API server refuses a request');
 
-/** For an AWSFargateProfile whose changes this manager's watches do not report. */
+/** This manager's watches do not report changes of the AWSFargateProfile. */
 const WATCHED_ELSEWHERE: Requeue = after(15_000, 'another manager reconciles the AWSFargateProfile');

@@ -15,12 +15,12 @@ export interface GroupReporterOptions extends Pick<ControllerOptions, 'client' |
   readonly groups: Store;
 }
 
-/** How often the event about a lasting error is repeated; the API server keeps an event for an hour. */
+/** How often the event about a lasting error is repeated. The API server keeps an event for an hour. */
 const REPEAT_EVENT: Ms = 25 * 60_000;
 
 export class GroupReporter {
   private readonly options: GroupReporterOptions;
-  /** For each InstanceGroup with an error, the message and the time of the last event about it. */
+  /** For each InstanceGroup with an error, the last event about it. */
   private readonly reported = new Map<string, { readonly message: string; readonly at: Ms }>();
   /** Whether keiko's CRD lacks `status.message`. */
   private isMessageDropped = false;
@@ -82,7 +82,7 @@ export class GroupReporter {
   }
 }
 
-/** Returns the name of a role that stays in AWS, for example keiko's; none if spec.roleARN refers to it. */
+/** Returns a role that stays in AWS, for example keiko's. `undefined` if spec.roleARN refers to it. */
 function keptRoleOf(profile: TypedEntry<AWSFargateProfile> | undefined): string | undefined {
   if (profile === undefined || E.isLeft(profile.decoded)) return undefined;
   const { spec, status = {} } = profile.decoded.right;

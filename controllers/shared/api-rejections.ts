@@ -12,37 +12,27 @@ export interface ApiRejection {
 /** In UTF-16 code units. The text of an Event can have 1024 bytes, and a remedy follows. */
 const MAX_MESSAGE = 600;
 
-/**
- * Returns a rejection only for errors that a user can fix: a permission, an admission webhook or policy, a quota, a CRD
- * rule. Returns `undefined` if there is no answer, the server is busy or failing, or another client has written or
- * deleted the object.
- */
+/** Returns `undefined` if a user cannot fix the error: no answer, a failing server, a concurrent write or deletion. */
 export function apiRejectionFrom(error: unknown): ApiRejection | undefined {
   const remedy = error instanceof KubeError ? remedyFor(error) : undefined;
   return error instanceof KubeError && remedy !== undefined ? { message: describeApiError(error), remedy } : undefined;
 }
 
-/**
- * Describes an error without the parts that differ between attempts, so that a condition does not change with every
- * attempt.
- */
+/** Omits the parts that differ between attempts, so that a condition does not change with every attempt. */
 export function describeApiError({ message }: KubeError): string {
   return cut(message.replaceAll(LOCAL_PORT, '$1'), MAX_MESSAGE);
 }
 
-/** The local port of a TCP or UDP connection in an error message. The port differs between attempts. */
+/** The local port of a TCP or UDP connection. */
 const LOCAL_PORT = /(\b(?:read|write) (?:tcp|udp) )\S+?->/g;
 
-/** Describes a rejection, without the final period. */
 export const describeApiRejection = ({ message }: ApiRejection): string =>
   `The API server rejects a request of the controller: ${message}`;
 
 /** Bad request, unauthorized, forbidden, method not allowed, too large, unprocessable: only a user can fix these. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 422]);
 
-/**
- * Returns the remedy. Checks the message before the HTTP status, because a webhook can deny a request with any status.
- */
+/** The message is checked before the HTTP status, because a webhook can deny a request with any status. */
 function remedyFor({ status, message }: KubeError): string | undefined {
   for (const [pattern, remedy] of REMEDIES) {
     const found = pattern.exec(message);

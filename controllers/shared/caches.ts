@@ -39,7 +39,7 @@ import { formatLocation, readRecord } from './record.ts';
 import { roleNameOf } from './profile-names.ts';
 import { turnOrderOf, wantsTurn } from './turn-order.ts';
 
-/** AWSFargateProfiles by `namespace/name` of their Cluster. */
+/** By `namespace/name` of the Cluster. */
 export const BY_CLUSTER = 'cluster';
 /**
  * AWSFargateProfiles without spec.clusterName, and control planes, by namespace and name of the EKS cluster. An entry
@@ -48,23 +48,18 @@ export const BY_CLUSTER = 'cluster';
 export const BY_EKS_CLUSTER = 'eksCluster';
 /** AWSFargateProfiles with spec.clusterName, by namespace and name of the EKS cluster in status. */
 const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
-/**
- * AWSFargateProfiles by namespace and requested role, in lower case. The index computes role names, some of which are
- * hashes, once for each version of an object.
- */
+/** By namespace and requested role, in lower case. Computes each role name, which may be a hash, once per version. */
 export const BY_ROLE = 'role';
-/** AWSFargateProfiles by account, region and name of the EKS cluster that AWS has confirmed. */
+/** By account, region and name of the EKS cluster that AWS has confirmed. */
 export const BY_LOCATION = 'location';
 /**
- * AWSFargateProfiles that wait for a change in EKS, in the order of their turns, by the results of {@link turnGroupOf}
- * and {@link turnGroupOfLocation}.
+ * AWSFargateProfiles that wait for a change in EKS, sorted by {@link turnOrderOf}. The keys are the results of {@link
+ * turnGroupOf} and {@link turnGroupOfLocation}.
  */
 export const BY_TURN = 'turn';
-/** AWSFargateProfiles by namespace. */
 export const BY_NAMESPACE = 'namespace';
-/** Clusters by `namespace/name` of their control plane. */
 export const BY_CONTROL_PLANE = 'controlPlane';
-/** Control planes by `namespace/name` of the Cluster that owns them, even after that Cluster is gone. */
+/** Control planes by `namespace/name` of their owning Cluster, even after that Cluster is gone. */
 export const BY_OWNER = 'owner';
 
 export interface CachesOptions {
@@ -72,9 +67,9 @@ export interface CachesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The only namespace whose objects are cached and reconciled; undefined: all. */
+  /** If undefined, all namespaces are cached and reconciled. */
   readonly namespace?: string;
-  /** The watch-filter label that cached AWSFargateProfiles and reconciled objects must have; undefined: all. */
+  /** Cached AWSFargateProfiles and reconciled objects must have this watch-filter label. If undefined, all count. */
   readonly watchFilter?: string;
 }
 
@@ -89,7 +84,7 @@ export interface Caches {
   readonly clusters: Store;
   readonly controlPlanes: Store;
   readonly typed: TypedCaches;
-  /** Whether the cache contains the AWSFargateProfiles of all namespaces and watch filters. */
+  /** Whether the cache covers all namespaces and watch filters. */
   readonly hasAllProfiles: boolean;
   /** `undefined` while the API server serves no Clusters. */
   readonly clusterResource: () => Resource | undefined;
@@ -113,7 +108,7 @@ export function newCaches(options: CachesOptions): Caches {
     resolve: served(GROUP, PLURAL, [VERSION]),
     ...(watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${watchFilter}` }),
   });
-  // The controllers start only after this cache has listed its objects.
+  // The controllers start only after this cache is filled.
   profileReflector.started = (signal) => profiles.whenSynced(signal);
   return {
     ...stores,
@@ -136,7 +131,6 @@ export function newCaches(options: CachesOptions): Caches {
   };
 }
 
-/** Creates the stores without the reflectors that fill them. */
 export function newStores(logger: Logger): Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes' | 'typed'> {
   const newStore = (name: string, indexes: Readonly<Record<string, IndexFunc>>): Store =>
     new Store({ name, logger, indexes });
@@ -169,10 +163,7 @@ export const newTypedCaches = ({
   controlPlanes: new TypedStore(controlPlanes, decodeNamedControlPlane),
 });
 
-/**
- * Decodes a control plane, and adds the name of its EKS cluster, so that this name, which may be a hash, is computed
- * once.
- */
+/** Adds the name of the EKS cluster once, because it may be a hash. */
 const decodeNamedControlPlane = (object: KubeObject): Decoded<AWSManagedControlPlane> =>
   map((decoded: AWSManagedControlPlane): AWSManagedControlPlane => {
     const { name, namespace } = decoded.metadata;
@@ -188,10 +179,7 @@ interface NamingCluster {
 export const clusterOf = (object: NamingCluster): readonly string[] =>
   keysIn(object, textAt(object.spec, 'clusterName'));
 
-/**
- * Returns the EKS cluster from spec.eksCluster, or from status if the API server has dropped this field under another
- * CRD.
- */
+/** The API server may have dropped spec.eksCluster under another provider's CRD, so status is the fallback. */
 export const eksClusterOf = (object: NamingCluster): readonly string[] => {
   const name = textAt(fieldAt(object.spec, 'eksCluster'), 'name') ?? textAt(object.status, 'eksClusterName');
   return clusterOf(object).length > 0 ? [] : keysIn(object, name);
@@ -233,7 +221,7 @@ export const PROFILE_INDEXES = {
   [BY_NAMESPACE]: ({ metadata }: KubeObject): readonly string[] => [metadata.namespace ?? ''],
 };
 
-/** Returns the requested role; none if the object does not use a role that the controller manages. */
+/** Returns nothing if the controller does not manage the object's role. */
 export function rolesOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
   const name = isRight(decoded) ? roleNameOf(decoded.right)?.toLowerCase() : undefined;
   return name === undefined || !isRight(decoded)
@@ -253,10 +241,6 @@ export interface ClusterIndex {
   readonly value: string;
 }
 
-/**
- * Returns the index that contains the AWSFargateProfiles of the same cluster; `undefined` if the spec does not refer to
- * a cluster.
- */
 export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined {
   const [cluster] = clusterOf(object);
   if (cluster !== undefined) return { index: BY_CLUSTER, value: cluster };
@@ -264,10 +248,6 @@ export function clusterIndexOf(object: NamingCluster): ClusterIndex | undefined 
   return eksCluster === undefined ? undefined : { index: BY_EKS_CLUSTER, value: eksCluster };
 }
 
-/**
- * Returns the indexes of the AWSFargateProfiles in the same EKS cluster, whether they set spec.clusterName or
- * spec.eksCluster.
- */
 export function siblingIndexesOf(object: NamingCluster): readonly ClusterIndex[] {
   const byClusterName = clusterOf(object);
   const values = byClusterName.length > 0 ? recordedEksClusterOf(object) : eksClusterOf(object);
@@ -280,8 +260,7 @@ export function siblingIndexesOf(object: NamingCluster): readonly ClusterIndex[]
 
 /**
  * Returns a key for the objects of one cluster before AWS has confirmed it. The key contains region and identity,
- * because EKS clusters in different regions or accounts can have the same name. `undefined` if the spec does not refer
- * to a cluster.
+ * because EKS clusters in different regions or accounts can have the same name.
  */
 export function turnGroupOf(object: Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>): string | undefined {
   const cluster = clusterIndexOf(object);
@@ -289,10 +268,7 @@ export function turnGroupOf(object: Pick<AWSFargateProfile, 'metadata' | 'spec' 
   return cluster && [cluster.index, cluster.value, region, identityRef?.kind, identityRef?.name].join(' ');
 }
 
-/**
- * Returns a key for the objects whose status contains this EKS cluster, which several Clusters and namespaces may
- * share.
- */
+/** Several Clusters and namespaces may share this EKS cluster. */
 export const turnGroupOfLocation = (location: string): string => `${BY_LOCATION} ${location}`;
 
 function turnGroupsOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
@@ -301,10 +277,7 @@ function turnGroupsOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
   return [...(group === undefined ? [] : [group]), ...confirmedLocationsOf(decoded.right).map(turnGroupOfLocation)];
 }
 
-/**
- * Returns the owning Clusters, from the owner references and from the label `cluster.x-k8s.io/cluster-name`, because
- * the owner reference is set later.
- */
+/** Reads the label `cluster.x-k8s.io/cluster-name` too, because the owner reference is set later. */
 export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   const { namespace = '', ownerReferences = [], labels = {} } = metadata;
   const owners = ownerReferences
@@ -314,7 +287,7 @@ export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   return [...new Set([...owners, ...(label === undefined ? [] : [label])])].map((name) => keyText({ namespace, name }));
 };
 
-/** Returns the Cluster's control plane if it is in the same namespace. */
+/** Returns nothing for a reference to another namespace. */
 export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
   const reference = fieldAt(spec, 'controlPlaneRef');
   const name = fieldAt(reference, 'name');
@@ -323,10 +296,7 @@ export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[
   return typeof name === 'string' && namespace !== undefined && !isElsewhere ? [keyText({ namespace, name })] : [];
 };
 
-/**
- * Returns the other decodable AWSFargateProfiles of the object's EKS cluster, whether they set spec.clusterName or
- * spec.eksCluster.
- */
+/** Includes objects with spec.clusterName and with spec.eksCluster. Objects that cannot be decoded are missing. */
 export function listSiblings(
   object: AWSFargateProfile,
   profiles: TypedStoreReader<AWSFargateProfile>,

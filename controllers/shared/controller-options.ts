@@ -4,7 +4,6 @@ import type { Metrics } from 'controller-runtime/metrics';
 import type { Caches, CachesOptions } from './caches.ts';
 import type { ServedSchema } from './crd/served-schema.ts';
 
-/** The options that the manager passes to each controller. */
 export interface ControllerOptions extends CachesOptions {
   readonly caches: Caches;
   readonly schema: ServedSchema;

@@ -9,7 +9,7 @@ import { PAGE_SIZE, PROFILES, listLiveProfiles } from './live-profiles.ts';
 export interface FreshProfilesSources {
   readonly client: KubeClient;
   readonly clock: Clock;
-  /** The objects of all namespaces and watch filters; `undefined` if the manager caches only a part. */
+  /** `undefined` if the cache does not cover all namespaces and watch filters. */
   readonly profiles?: Pick<TypedStoreReader<AWSFargateProfile>, 'list' | 'version' | 'whenIncludes'> | undefined;
   readonly schema: Pick<ServedSchema, 'isSettled'>;
 }
@@ -20,13 +20,10 @@ export interface FreshProfilesSources {
  */
 const MAX_WATCH_LAG: Ms = 200;
 
-/** How many objects are projected for the first time before other work can run. */
+/** How many objects are decoded before other work can run. */
 const OBJECTS_PER_TURN = 200;
 
-/**
- * Extracts what the caller needs from an object; `undefined`: nothing. Only the results are kept, because the list may
- * be long.
- */
+/** Extracts what the caller needs from an object. Only the results stay in memory, because the list may be long. */
 type Project<A extends object> = (object: KubeObject, decoded: Decoded<AWSFargateProfile>) => A | undefined;
 
 /**
@@ -65,9 +62,9 @@ export function newReadFreshProfiles<A extends object>(
 }
 
 /**
- * Reads the cache, after a list request for one object has returned the resourceVersion that the cache must reach.
- * Returns `undefined` if the cache is missing, unfilled, late, from before an etcd restore, or filled under another
- * CRD, which may lack fields; also if a list of all objects has only one page anyway.
+ * A list request for one object returns the resourceVersion that the cache must reach. Returns `undefined` if the cache
+ * is missing, unfilled, late, from before an etcd restore, or filled under another provider's CRD, which may lack
+ * fields. Also returns `undefined` if a list of all objects has only one page anyway.
  */
 async function readCache({ client, clock, profiles, schema }: FreshProfilesSources, signal: AbortSignal) {
   if (profiles === undefined || !schema.isSettled()) return undefined;

@@ -20,10 +20,7 @@ export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLUR
  */
 export const PAGE_SIZE = 50;
 
-/**
- * Lists AWSFargateProfiles from the API server, including those of other managers. Without a namespace, lists all
- * namespaces.
- */
+/** Asks the API server, so the list includes other managers' objects. Without a namespace, lists all namespaces. */
 export async function* listLiveProfiles(
   client: KubeClient,
   scope: { readonly namespace?: string; readonly labelSelector?: string },
@@ -38,7 +35,7 @@ export async function* listLiveProfiles(
   } while (next !== undefined);
 }
 
-/** Deletes the object. Does nothing if it is gone or a different object has its name. */
+/** Does nothing if the object is gone or a different object has its name. */
 export async function deleteProfileObject(
   client: KubeClient,
   { metadata }: { readonly metadata: KubeObject['metadata'] },
@@ -50,8 +47,8 @@ export async function deleteProfileObject(
 }
 
 /**
- * Returns why nothing may now be deleted for the object, in the API server or in AWS. Reads the API server, because the
- * caches may not show a new pause yet. `clusters`: undefined while the API server does not serve Clusters.
+ * Returns why nothing may be deleted for the object now, in the API server or in AWS. Asks the API server, because the
+ * caches may not show a new pause yet. `clusters` is undefined while the API server does not serve Clusters.
  */
 export async function findLiveBlocker(
   client: KubeClient,
@@ -68,7 +65,7 @@ export async function findLiveBlocker(
   if (isMoving(now)) return 'the object is being moved away';
   if (hasPausedAnnotation(now)) return 'the object is paused';
   if (now.metadata.generation !== object.metadata.generation) return 'the object has changed';
-  // The generation is the same, so the spec is unchanged. Only the retain annotation may have changed.
+  // The generation covers the spec, but not the retain annotation.
   const metadata = { ...now.metadata, namespace: object.metadata.namespace };
   if (isRetained({ ...object, metadata }) !== isRetained(object)) return 'the object has changed';
   if (cluster === undefined) return undefined;

@@ -11,40 +11,35 @@ type ObjectWithMeta = { readonly metadata: ObjectMeta };
 
 export const isDeleting = ({ metadata }: ObjectWithMeta): boolean => metadata.deletionTimestamp !== undefined;
 
-/** Reports whether `clusterctl move` is moving the object. Its AWS resources must then be left alone. */
+/** During a `clusterctl move`, the object's AWS resources must be left alone. */
 export const isMoving = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.annotations?.[DELETE_FOR_MOVE_ANNOTATION] !== undefined;
 
-/** Reports whether the object is being deleted, and not by `clusterctl move`. */
 export const isDeletingForGood = (object: ObjectWithMeta): boolean => isDeleting(object) && !isMoving(object);
 
 export const hasFinalizer = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.finalizers?.includes(FINALIZER) ?? false;
 
-/**
- * Reports whether the object itself is paused. An AWSFargateProfile is also paused while `spec.paused` of its Cluster
- * is true.
- */
+/** An AWSFargateProfile is also paused while its Cluster's `spec.paused` is true. */
 export const hasPausedAnnotation = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.annotations?.[PAUSED_ANNOTATION] !== undefined;
 
 /**
- * Reports whether the AWS resources are retained. An annotation repeats `spec.deletionPolicy: Retain`, because the API
- * server drops this field under another provider's CRD. If the annotation is lost too, the policy in status counts.
- * Only an explicit `Delete` overrides them.
+ * An annotation repeats `spec.deletionPolicy: Retain`, because the API server drops this field under another provider's
+ * CRD. If the annotation is lost too, the policy in status counts. Only an explicit `Delete` overrides them.
  */
 export function isRetained({ metadata, spec, status }: AWSFargateProfile): boolean {
   if (spec.deletionPolicy !== undefined) return spec.deletionPolicy === 'Retain';
   return metadata.annotations?.[RETAIN_ANNOTATION] !== undefined || status?.deletionPolicy === 'Retain';
 }
 
-/** Reports whether the controller replaces a profile that differs from the spec. */
+/** Whether the controller replaces a profile that differs from the spec, instead of reporting it. */
 export const isReplaceable = ({ spec }: Pick<AWSFargateProfile, 'spec'>): boolean =>
   spec.updateStrategy?.type === 'Replace';
 
-/** Reports whether the profile has ever been ACTIVE and matched the spec. Once true, this stays true. */
+/** Whether the profile has ever been ACTIVE and matched the spec. Once true, this stays true. */
 export const isProvisioned = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean =>
   status?.initialization?.provisioned === true;
 
-/** Reports whether the status is lost: `clusterctl move` drops it. */
+/** `clusterctl move` drops the status. */
 export const isStatusLost = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean => status?.account === undefined;

@@ -14,10 +14,7 @@ const CONFLICT: ApiRejection = {
     'Find the other client in metadata.managedFields of this object (kubectl get --show-managed-fields -o yaml), and stop its changes',
 };
 
-/**
- * Remembers since when all attempts for an object have failed. Users need not know about errors that end within
- * seconds.
- */
+/** Remembers since when all writes of an object have failed. Users need not know about errors of a few seconds. */
 export class PersistentErrors {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly since = new Map<string, Ms>();
@@ -26,14 +23,14 @@ export class PersistentErrors {
     this.clock = clock;
   }
 
-  /** Returns the text for users; `undefined` if writes have not failed long enough. */
+  /** Returns `undefined` if writes have not failed long enough. */
   conflict(key: ObjectKey): ApiRejection | undefined {
     return this.isLong(key) ? CONFLICT : undefined;
   }
 
   /**
-   * Returns the text for users; `undefined` if requests have not been refused long enough. Ignores requests without an
-   * answer, because the API server would not accept the text either.
+   * Returns `undefined` if requests have not failed long enough, and for requests without an answer, because the API
+   * server would not accept a status that reports them either.
    */
   failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
     if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;

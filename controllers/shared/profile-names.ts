@@ -4,14 +4,13 @@ import { isNamedAfter, profileNameFor, roleNameFor } from '../../pkg/fargate/nam
 import { type ProfileRecord, currentEntry, recordOf } from './record.ts';
 import { isReplaceable } from './object-state.ts';
 
-/** Returns spec.profileName, or the computed name. */
 export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileName {
   return spec.profileName ?? profileNameFor(metadata);
 }
 
 /**
- * Returns the name from which the names of the role and of replacements derive. If a client removes spec.profileName
- * under updateStrategy Reject, the name in the record counts, because EKS cannot rename the profile.
+ * The names of the role and of replacements derive from this name. If a client removes spec.profileName under
+ * updateStrategy Reject, the name in the record counts, because EKS cannot rename the profile.
  */
 export function baseNameOf(object: AWSFargateProfile, record: ProfileRecord = recordOf(object)): ProfileName {
   const computed = profileNameOf(object);
@@ -20,7 +19,7 @@ export function baseNameOf(object: AWSFargateProfile, record: ProfileRecord = re
   return recorded === undefined || isNamedAfter(recorded, computed) ? computed : recorded;
 }
 
-/** Returns the name of the object's current profile by the record: the base name, or a replacement's name. */
+/** Returns the base name or a replacement's name, whichever the record shows as current. */
 export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
   const record = recordOf(object);
   const base = baseNameOf(object, record);
@@ -29,8 +28,8 @@ export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
 }
 
 /**
- * Returns spec.roleName, or the computed name. Returns `undefined` with spec.roleARN, and if neither spec nor record
- * contains a cluster: under another provider's CRD, the API server may have dropped the fields.
+ * Returns `undefined` with spec.roleARN, and if neither spec nor record contains a cluster, because the API server may
+ * have dropped the fields under another provider's CRD.
  */
 export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const { roleARN, roleName, clusterName, eksCluster } = object.spec;

@@ -18,19 +18,19 @@ interface ProfileWriterOptions {
   readonly client: KubeClient;
   readonly store: Store;
   readonly profiles: TypedStore<AWSFargateProfile>;
-  /** Another client changed the object while a write of this process was in progress. */
+  /** Called if another client changed the object while this process was writing it. */
   readonly onForeignChange: (key: ObjectKey) => void;
 }
 
 /**
- * Writes AWSFargateProfiles. Each patch contains the resourceVersion on which it is based, so it never overwrites
- * another client's change. The answer is stored in the cache at once, so the next reconcile sees it.
+ * Each patch contains the resourceVersion on which it is based, so it never overwrites another client's change. The
+ * answer is stored in the cache at once, so the next reconcile sees it.
  */
 export class ProfileWriter {
   private readonly options: ProfileWriterOptions;
-  /** By object key: the resourceVersion of this process's last write. */
+  /** The resourceVersion of this process's last write, by object key. */
   private readonly written = new Map<string, string>();
-  /** By object key: the resourceVersions that the watch delivered while a write was in progress. */
+  /** The resourceVersions that the watch delivered during a write, by object key. */
   private readonly duringWrite = new Map<string, Set<string>>();
 
   constructor(options: ProfileWriterOptions) {
@@ -38,9 +38,8 @@ export class ProfileWriter {
   }
 
   /**
-   * Reports whether a version comes from this process. The watch may deliver a version before the API server has
-   * answered the write. Until the answer, each version counts as this process's own; afterwards, `onForeignChange` is
-   * called if one came from another client.
+   * The watch may deliver a version before the API server has answered the write. Until the answer, each version counts
+   * as this process's own. Afterwards, `onForeignChange` is called if one came from another client.
    */
   isOwnWrite({ metadata }: KubeObject): boolean {
     const key = keyText(keyOf({ metadata }));
@@ -54,8 +53,8 @@ export class ProfileWriter {
   }
 
   /**
-   * Patches the metadata. Returns `undefined` if another client wrote first, or if the object no longer exists. An
-   * empty patch only checks that, and an `undefined` patch sends nothing.
+   * Returns `undefined` if another client wrote first, or if the object no longer exists. An empty patch only checks
+   * that, and an `undefined` patch sends nothing.
    */
   async patchMetadata(
     object: AWSFargateProfile,
@@ -65,7 +64,7 @@ export class ProfileWriter {
     return patch === undefined ? object : this.write(object, patch, { signal });
   }
 
-  /** Patches the differences. Returns `undefined` if another client wrote first, or if the object no longer exists. */
+  /** Sends the differences. Returns `undefined` if another client wrote first, or if the object no longer exists. */
   async patchStatus(
     object: AWSFargateProfile,
     status: AWSFargateProfileStatus,
@@ -79,10 +78,7 @@ export class ProfileWriter {
     await deleteProfileObject(this.options.client, object, signal);
   }
 
-  /**
-   * Patches the status of an object that cannot be decoded. Returns `false` if another client wrote first, or if the
-   * object no longer exists.
-   */
+  /** For an object that cannot be decoded. Returns `false` if another client wrote first, or the object is gone. */
   async patchRawStatus(raw: KubeObject, status: UnknownRecord, signal: AbortSignal): Promise<boolean> {
     const before = Object.fromEntries(Object.keys(status).map((field) => [field, fieldAt(raw['status'], field)]));
     const patch = diffMergePatch(before, status);
@@ -102,10 +98,7 @@ export class ProfileWriter {
     throw new Error(`decoding the API server's answer to a write: ${describeProblems(decoded.left)}`);
   }
 
-  /**
-   * Decodes a written object. If the cache has the same version, the cache decodes it, and keeps the result for the
-   * next reconcile.
-   */
+  /** If the cache has the same version, the cache decodes it and keeps the result for the next reconcile. */
   private decode(written: KubeObject): ReturnType<TypedStore<AWSFargateProfile>['decode']> {
     const { profiles } = this.options;
     const cached = profiles.lookup(keyOf(written));

@@ -7,11 +7,11 @@ import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/ind
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { findProfileNameProblem, findRoleNameProblem } from '../../pkg/fargate/names.ts';
 
-// The record is the content of an annotation: where to look in AWS for an object's resources. Unlike fields,
-// annotations are never pruned by the API server; `clusterctl move` keeps them, and backups contain them. A record proves
-// nothing: the tags of a profile or role show who owns it. The reasons are in docs/adr/0024.
+// The record is an annotation that says where in AWS to look for an object's resources. Unlike fields, annotations are
+// never pruned by the API server, and `clusterctl move` and backups keep them. A record proves nothing: the tags of a
+// profile or role show who owns it. The reasons are in docs/adr/0024.
 
-/** Where the object's Fargate profile exists or may exist. */
+/** The profile exists or may exist here. */
 export interface KnownLocation {
   readonly account: AccountId;
   readonly region: string;
@@ -27,23 +27,22 @@ export type Location =
 
 export interface RecordedProfile {
   readonly name: ProfileName;
-  /**
-   * The unique ID at the end of the ARN; undefined until AWS has returned the profile or answered the create request.
-   */
+  /** The unique ID at the end of the ARN. Undefined until AWS has returned the profile or answered the request. */
   readonly id?: string;
   /**
-   * AWS's time, in ms since 1970, of the create request: set before the request, removed once a read has returned the
-   * profile.
+   * AWS's time of the create request, in ms since 1970. It is set before the request, and removed once a read has
+   * returned the profile.
    */
   readonly requestedAt?: Ms;
   /**
-   * Whether the profile has ever been ACTIVE and matched the spec, or the controller found it and did not create it.
+   * Whether the profile has ever been ACTIVE and matched the spec. Also set for a profile that the controller found and
+   * did not create.
    */
   readonly served?: true;
-  /** The time since which the profile has been ACTIVE and matched the spec, in ms since 1970. */
+  /** Since when the profile has been ACTIVE and matched the spec, in ms since 1970. */
   readonly activeSince?: Ms;
   /**
-   * The time since which the profile's pods are being moved to its replacement, in ms since 1970. It counts only if the
+   * Since when the profile's pods are being moved to its replacement, in ms since 1970. It counts only if the
    * replacement has been ACTIVE and matched the spec since an earlier time.
    */
   readonly drainSince?: Ms;
@@ -51,36 +50,32 @@ export interface RecordedProfile {
 
 export interface RecordedRole {
   readonly name: RoleName;
-  /** IAM's unique ID (`AROA…`). If IAM has a different ID for the name, the role was recreated. */
+  /** IAM's unique ID (`AROA…`). A different ID under the same name means that the role was recreated. */
   readonly id?: string;
-  /** The same as {@link RecordedProfile.requestedAt}, for the role. */
+  /** AWS's time of the create request, in ms since 1970, until a read has returned the role. */
   readonly requestedAt?: Ms;
-  /**
-   * Whether the access entry was found to belong to the role with this ID. EKS binds an entry to the ID, and does not
-   * correct it.
-   */
+  /** Whether the access entry belongs to the role with this ID. EKS does not correct the entry of a recreated role. */
   readonly checked?: true;
   /**
-   * `false`: the role belongs to a different owner, and the profile only uses it. It never delays the removal of the
-   * finalizer.
+   * `false` means that the role belongs to a different owner and the profile only uses it. Such a role never delays the
+   * removal of the finalizer.
    */
   readonly managed?: false;
 }
 
 export interface ProfileRecord {
   readonly in: Location;
-  /** The identity with which the profile was created; undefined: the manager's credentials. */
+  /** The profile was created with this identity. If undefined, the manager's credentials were used. */
   readonly identity?: IdentityRef;
   /** Each profile that may exist in AWS because of this object, from before its create request until it is gone. */
   readonly profiles: readonly RecordedProfile[];
   /** AWS's creation time of the newest profile in this record that `served`, in ms since 1970. It never decreases. */
   readonly last?: Ms;
   readonly roles: readonly RecordedRole[];
-  /** The role whose access entry in the EKS cluster is being recreated. */
+  /** The access entry of this role in the EKS cluster is being recreated. */
   readonly entry?: RoleArn;
-  /** Whether the deletion of the object has begun in AWS. */
   readonly deleting?: true;
-  /** Keys from newer versions of the manager, which stay unchanged. */
+  /** Keys from newer versions of the manager. They stay unchanged. */
   readonly others?: UnknownRecord;
 }
 
@@ -95,16 +90,12 @@ export const FIRST_RECORD: ProfileRecord = { in: { kind: 'none' }, profiles: [],
 
 /** In characters. The API server accepts 256 KiB of annotations per object. Ten profiles take 2 KiB. */
 export const MAX_RECORD = 32 * 1_024;
-/**
- * The maximum number of profiles, and of roles, because each entry costs AWS calls. EKS allows ten profiles per cluster
- * by default.
- */
+/** Each entry costs AWS calls. EKS allows ten profiles per cluster by default. */
 const MAX_ENTRIES = 50;
 const VERSION = 1;
-/** The value of `in` for an object that has nothing in AWS. */
 const NOWHERE = 'nowhere';
 
-/** Parsed records, by the metadata of an object, so that each version of an object is parsed once. */
+/** Parses each version of an object once. */
 const parsed = new WeakMap<ObjectMeta, ReadRecord>();
 
 export function readRecord({ metadata }: { readonly metadata: ObjectMeta }): ReadRecord {
@@ -118,10 +109,7 @@ export function readRecord({ metadata }: { readonly metadata: ObjectMeta }): Rea
 
 const ABSENT: ReadRecord = { kind: 'absent' };
 
-/**
- * Returns the record, or else a record computed from status. A profile in status counts as `served`, so that an old status
- * can never cause a deletion.
- */
+/** Without a record, uses status. A profile in status counts as `served`, so an old status never causes a deletion. */
 export function recordOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>): ProfileRecord {
   const read = readRecord(object);
   return read.kind === 'recorded' ? read.record : recordFromStatus(object);
@@ -130,8 +118,8 @@ export function recordOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>)
 export const locationOf = (object: Pick<AWSFargateProfile, 'metadata' | 'status'>): Location => recordOf(object).in;
 
 /**
- * Reports whether the record says that nothing was created in AWS. A missing record does not prove that: Cluster API
- * Provider AWS may have reconciled the object, or another client may have removed the annotation.
+ * Whether the record says that nothing was created in AWS. A missing record does not prove that: Cluster API Provider
+ * AWS may have reconciled the object, or another client may have removed the annotation.
  */
 export const isNeverBegun = (object: AWSFargateProfile): boolean => recordOf(object).in.kind === 'none';
 
@@ -162,14 +150,12 @@ function recordFromStatus({ status = {} }: Pick<AWSFargateProfile, 'status'>): P
   };
 }
 
-/** Returns the unique ID at the end of a Fargate profile's ARN. */
 export const profileIdOf = (arn: string): string | undefined => arn.split('/').at(3);
 
-/** Returns the last entry that `served`, or else the newest entry. */
 export const currentEntry = (entries: readonly RecordedProfile[]): RecordedProfile | undefined =>
   entries.findLast(({ served }) => served === true) ?? entries.at(-1);
 
-/** Returns the profile among `among` that is the last to have `served`, by the record. */
+/** Returns the profile in `among` that the record shows as the last to have `served`. */
 export const servedIn = <A extends { readonly arn: string }>(
   { profiles }: ProfileRecord,
   among: readonly A[],
@@ -182,7 +168,7 @@ export const servedIn = <A extends { readonly arn: string }>(
 export const formatLocation = ({ account, region, eksCluster }: KnownLocation): string =>
   [account, region, eksCluster].join('/');
 
-/** Reports whether the record exceeds the limits: the controller must not write a record that it would refuse to read. */
+/** The controller must not write a record that it would refuse to read. */
 export const isTooLong = (record: ProfileRecord, object: Pick<AWSFargateProfile, 'metadata'>): boolean =>
   formatRecord(record, object).length > MAX_RECORD ||
   record.profiles.length > MAX_ENTRIES ||
@@ -213,7 +199,7 @@ export function formatRecord(record: ProfileRecord, { metadata }: Pick<AWSFargat
   });
 }
 
-/** Parses a record. A record with a different `for` was copied from another object, so it is ignored. */
+/** A record with a different `for` was copied from another object, so it is ignored. */
 function parseRecord(text: string, key: string): ReadRecord {
   if (text.length > MAX_RECORD) return unreadable(`is longer than ${MAX_RECORD} characters`);
   const value = parseJson(text);
@@ -247,7 +233,7 @@ function parseRecord(text: string, key: string): ReadRecord {
 
 class Unreadable extends Error {}
 
-/** The deepest nesting that is accepted, because JSON.stringify overflows the stack earlier than JSON.parse. */
+/** JSON.stringify overflows the stack earlier than JSON.parse. */
 const MAX_DEPTH = 32;
 
 const isNestedTooDeeply = (value: unknown, levels = MAX_DEPTH): boolean =>
@@ -318,8 +304,8 @@ function identityOf(value: unknown): IdentityRef | undefined {
 }
 
 /**
- * Reads a flag. A flag that is not a boolean was edited by hand, and is an error: read as absent, it could make a
- * profile that `served` look unfinished.
+ * A flag that is not a boolean was edited by hand. It is an error, because if it counted as absent, a profile that
+ * `served` could look unfinished.
  */
 function flagOf(value: unknown, field: string): boolean | undefined {
   if (value !== undefined && typeof value !== 'boolean') throw new Unreadable(`has neither true nor false in ${field}`);

@@ -10,8 +10,8 @@ import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving, isProvisioned 
 const ACTIVE: FargateProfile['status'] = 'ACTIVE';
 
 /**
- * Reports whether the object may need EKS to change a profile: it is being deleted and has a profile in the record, it
- * was never provisioned, or its profile no longer works or is being replaced.
+ * True if the object is being deleted and has a profile in the record, was never provisioned, or has a profile that no
+ * longer works or is being replaced.
  */
 export function wantsTurn(object: AWSFargateProfile): boolean {
   const { profileStatus, profileARN } = object.status ?? {};
@@ -22,8 +22,6 @@ export function wantsTurn(object: AWSFargateProfile): boolean {
   return hasFinalizer(object) && (profiles.length > 0 || profileARN !== undefined);
 }
 
-/**
- * Returns a text for sorting: deletions come first, then older objects. Objects of the same second are sorted by name.
- */
+/** Deletions sort first, then older objects. Objects of the same second are sorted by name. */
 export const turnOrderOf = ({ metadata }: Pick<KubeObject, 'metadata'>): string =>
   `${isDeleting({ metadata }) ? 'deletion' : 'life'} ${metadata.creationTimestamp ?? ''} `;

@@ -12,7 +12,7 @@ export interface ServiceEndpoint {
 }
 
 export interface Endpoints {
-  /** `undefined`: the SDK uses AWS's own endpoint. */
+  /** If `undefined`, the SDK uses AWS's own endpoint. */
   urlFor(service: AwsService, region: string): string | undefined;
   /** `AWS_USE_FIPS_ENDPOINT`: endpoints that are FIPS 140 validated. */
   readonly fips: boolean;
@@ -24,7 +24,7 @@ const FORMAT = '${SigningRegion1}:${ServiceID1}=${URL},${ServiceID2}=${URL};${Si
 
 /**
  * Parses `--service-endpoints` as CAPA does. Entries of services that this manager does not call are accepted, so that
- * both providers can use the same value. Left: an error message for the command line, without the URLs, which may
+ * both providers can use the same value. A Left is an error message for the command line, without the URLs, which may
  * contain passwords.
  */
 export function parseServiceEndpoints(flag: string): E.Either<string, readonly ServiceEndpoint[]> {
@@ -56,7 +56,7 @@ function parsePair(signingRegion: string, pair: string): E.Either<string, Servic
     : E.right({ signingRegion, service, url: endpoint });
 }
 
-/** The services, each with its part of the name AWS_ENDPOINT_URL_…. */
+/** Each service with its part of the name AWS_ENDPOINT_URL_…. */
 const SERVICES: readonly (readonly [AwsService, string])[] = [
   ['eks', 'EKS'],
   ['iam', 'IAM'],
@@ -72,10 +72,10 @@ export interface EndpointSources {
 }
 
 /**
- * Returns the endpoints. `--service-endpoints` takes precedence over the environment variables of the AWS SDKs
- * (`AWS_ENDPOINT_URL_EKS`, …, `AWS_ENDPOINT_URL`). An entry of the flag applies to its own region only, so that the
- * manager never looks for a region's objects at another region's endpoint. An entry for IAM, which is global, applies
- * to all regions of its partition. Left: an error message for the command line.
+ * `--service-endpoints` takes precedence over the environment variables of the AWS SDKs (`AWS_ENDPOINT_URL_EKS`, …,
+ * `AWS_ENDPOINT_URL`). An entry of the flag applies to its own region only, so that the manager never looks for a
+ * region's objects at another region's endpoint. An entry for IAM, which is global, applies to all regions of its
+ * partition. A Left is an error message for the command line.
  */
 export function resolveEndpoints({ serviceEndpoints, environment }: EndpointSources): E.Either<string, Endpoints> {
   const isTrue = (variable: string): boolean => environment[variable]?.toLowerCase() === 'true';

@@ -3,18 +3,18 @@ import type { Ms } from 'controller-runtime/env';
 import type { CallKind } from './call/limiter.ts';
 import type { AwsService } from './errors/failure.ts';
 
-/** The buckets of the histogram of AWS call durations. AWS responds in 20 ms to 2 s; a read times out after 10 s. */
+/** AWS responds in 20 ms to 2 s. A read times out after 10 s. */
 const DURATION_BUCKETS_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 export interface CredentialsInUse {
   readonly source: 'manager' | 'identity';
-  /** When the credentials expire, in ms since 1970; undefined: never. */
+  /** In ms since 1970. `undefined` if the credentials never expire. */
   readonly expiresAt?: Ms;
 }
 
 export type AwsMetrics = ReturnType<typeof awsMetrics>;
 
-/** The buckets of the histogram of the time that AWS calls wait for the rate limiter. A call waits for at most 15 s. */
+/** An AWS call waits for the rate limiter for at most 15 s. */
 const WAIT_BUCKETS_SECONDS = [0.001, 0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30];
 /** How many error codes the metrics distinguish: AWS has some dozens, and a proxy could answer with any text. */
 const MAX_ERROR_CODES = 100;
@@ -47,7 +47,7 @@ export function awsMetrics(registry: Registry) {
     return errorCodes.has(code) ? code : 'other';
   };
   return {
-    /** If there is no status code, AWS has not responded. The error code of a successful call is `''`. */
+    /** Without a status code, AWS has not responded. The error code of a successful call is `''`. */
     recordCall: (call: {
       readonly service: AwsService;
       readonly operation: string;

@@ -26,17 +26,12 @@ export interface SessionsConfig extends AwsConfig {
   readonly accounts: CallerAccounts;
 }
 
-/**
- * Clients and account of an identity are discarded after this long without use. Getting them again costs one STS call.
- */
+/** An identity's unused clients and account are discarded after this time. Getting them again costs one STS call. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
-/**
- * The maximum number of (region, account) pairs per identity, at 80 KiB each. AWS has fewer regions, but users can set
- * any text.
- */
+/** (Region, account) pairs per identity, at 80 KiB each. AWS has fewer regions, but users can set any text. */
 const MAX_CLIENTS = 64;
 
-/** Opens sessions that share credentials, account lookups and SDK clients. */
+/** The sessions share credentials, account lookups and SDK clients. */
 export function newSessions(config: SessionsConfig): Sessions {
   const identities = new Lru<IdentitySessions>({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
   const identityOf = (source: AwsCredentialSource): IdentitySessions =>
@@ -129,8 +124,8 @@ class IdentitySessions {
   }
 
   /**
-   * Verifies rejected credentials. If STS accepts them in a different region than that of the call, sets `acceptedIn`
-   * in the failure: the region is then the problem, and the credentials stay in use.
+   * If STS accepts rejected credentials in another region, sets `acceptedIn` in the failure: the region is then the
+   * problem, and the credentials stay in use.
    */
   private async examine(failure: AwsFailure, region: string, signal: AbortSignal): Promise<AwsFailure> {
     if (!isCredentialsInvalid(failure) || isNotDispatched(failure)) return failure;

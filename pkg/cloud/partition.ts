@@ -1,6 +1,5 @@
 interface Partition {
   readonly name: string;
-  /** Matches the names of the partition's regions. */
   readonly regions: RegExp;
   readonly iamRegion: string;
 }
@@ -23,7 +22,7 @@ export const partitionOf = (region: string): string => findPartition(region).nam
 
 export const iamRegionOf = (region: string): string => findPartition(region).iamRegion;
 
-/** Returns `region`, or the partition's IAM region if `region` is undefined or in a different partition. */
+/** Falls back to the partition's IAM region if `region` is undefined or in a different partition. */
 export function stsRegionOf(partition: string, region: string | undefined): string {
   if (region !== undefined && partitionOf(region) === partition) return region;
   return (OTHER_PARTITIONS.find(({ name }) => name === partition) ?? AWS).iamRegion;

@@ -8,7 +8,7 @@ import { iamRegionOf } from './partition.ts';
 import { newCheckedHandler } from './transport/sdk-handler.ts';
 import type { AwsTransport } from './transport/transport.ts';
 
-/** The user agent of the manager's AWS calls, which CloudTrail shows. */
+/** CloudTrail shows this user agent. */
 const USER_AGENT = 'cluster-api-provider-aws-fargate';
 
 export interface Clients {
@@ -25,10 +25,7 @@ export interface ClientsConfig {
   readonly version: string;
 }
 
-/**
- * Returns SDK clients, each of which is created at its first use. The HTTP connections belong to the transport, not to
- * the clients.
- */
+/** Each client is created at its first use. The HTTP connections belong to the transport, not to the clients. */
 export function newClients({ region, credentials, transport, endpoints, version }: ClientsConfig): Clients {
   const config = (service: AwsService) => {
     const endpoint = endpoints.urlFor(service, region);
@@ -38,7 +35,7 @@ export function newClients({ region, credentials, transport, endpoints, version 
       // Without `memoized`, the SDK would cache the first credentials, forever if they do not expire.
       credentials: Object.assign(async () => credentials(), { memoized: true }),
       requestHandler: newCheckedHandler(transport),
-      // `cacheMiddleware` makes the SDK build the chain of middleware once per operation and not for each call.
+      // With `cacheMiddleware`, the SDK builds the middleware chain once per operation and not for each call.
       cacheMiddleware: true,
       // Each AWS call has one metric, one log line and one outcome. Only the workqueue retries.
       maxAttempts: 1,

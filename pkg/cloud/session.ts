@@ -12,13 +12,10 @@ import type { CredentialPool } from './credentials/credential-pool.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { AwsTransport } from './transport/transport.ts';
 
-/**
- * How long before the leader's lease expires a mutation must end, so that the next leader never starts while one is in
- * progress.
- */
+/** A mutation must end this long before the lease expires, so that it never overlaps with the next leader. */
 export const LEASE_SAFETY_MARGIN: Ms = 2_000;
 
-/** AWS access with one identity in one region. The signal of the {@link SessionRequest} aborts its calls. */
+/** AWS access with one identity in one region. The {@link SessionRequest}'s signal aborts its calls. */
 export interface Session {
   readonly account: AccountId;
   readonly region: string;
@@ -27,12 +24,12 @@ export interface Session {
   readonly accessEntries: AccessEntries;
   readonly roles: PodExecutionRoles;
   /**
-   * AWS's clock, in ms since 1970: the Date of the last response in this session, or the manager's clock before the
-   * first. Creation times in AWS are compared with it, so that a wrong clock on the manager's node does no harm.
+   * AWS's time, in ms since 1970: the Date of the last response in this session, or the manager's time before the first
+   * one. Creation times in AWS are compared with it, so that a wrong clock on the manager's node does no harm.
    */
   readonly now: () => Ms;
   /**
-   * A bearer token for the API server of an EKS cluster of the account, for one minute. AWS is not called.
+   * Returns a bearer token for the API server of the account's EKS cluster, for one minute. AWS is not called.
    * @throws NoCredentials
    */
   readonly clusterToken: (cluster: EksClusterName) => Promise<string>;
@@ -41,20 +38,20 @@ export interface Session {
 export interface SessionRequest {
   readonly region: string;
   readonly identity: IdentityRef | undefined;
-  /** The field that selects the identity, for error messages; default: `spec.identityRef` of the control plane. */
+  /** For error messages, the field that selects the identity. By default, the control plane's `spec.identityRef`. */
   readonly identityField?: IdentityField;
-  /** The namespace of the object, which the identity's `allowedNamespaces` must allow. */
+  /** The object's namespace, which the identity's `allowedNamespaces` must allow. */
   readonly namespace: string;
   readonly signal: AbortSignal;
   /**
-   * How long a mutation (a call that changes AWS) may take from now: until {@link LEASE_SAFETY_MARGIN} before the end of
-   * the leader's lease, at most 10 s. Called synchronously right before each mutation is sent. With 0 or less the
+   * How long a mutation (a call that changes AWS) may take from now: until {@link LEASE_SAFETY_MARGIN} before the end
+   * of the leader's lease, at most 10 s. Called synchronously right before each mutation is sent. At 0 or less, the
    * mutation is not sent (`NotDispatched`).
    */
   readonly mutationBudget: () => Ms;
-  /** Called while a read waits for the rate limiter; undefined: `read`. */
+  /** Called while a read waits for the rate limiter. The default priority is `read`. */
   readonly readPriority?: () => ReadPriority;
-  /** The logger of the reconcile, for its AWS calls; undefined: the manager's logger. */
+  /** The default is the manager's logger. */
   readonly logger?: Logger;
 }
 
@@ -67,6 +64,6 @@ export interface AwsConfig extends CallEnv {
   readonly transport: AwsTransport;
   readonly endpoints: Endpoints;
   readonly pool: CredentialPool;
-  /** The version of the manager, for the user agent of AWS calls. */
+  /** For the user agent of AWS calls. */
   readonly version: string;
 }

@@ -2,7 +2,6 @@ import { type EksClusterName, AccountId, RoleArn, RoleName } from '../../api/nam
 
 export { partitionOf } from '../cloud/index.ts';
 
-/** The partition, region and account of an AWS resource. */
 export interface AwsLocation {
   readonly partition: string;
   readonly region: string;
@@ -38,7 +37,7 @@ export function parseRoleArn(arn: string): RoleArnParts | undefined {
     : { partition, account: AccountId.of(account), path, name: RoleName.of(name) };
 }
 
-/** Returns the ARN of a role, which need not exist. `path` is `/` or `/…/`. */
+/** The role need not exist. `path` is `/` or `/…/`. */
 export function roleArn({ partition, account }: Omit<AwsLocation, 'region'>, path: string, name: RoleName): RoleArn {
   return RoleArn.of(`arn:${partition}:iam::${account}:role${path}${name}`);
 }

@@ -3,14 +3,14 @@ import type { FargateProfile } from '../cloud/index.ts';
 import { areSelectorsEqual, describeSelectors } from './selectors.ts';
 import { areSubnetsEqual } from './subnets.ts';
 
-/** The fields that EKS cannot change. `undefined`: any value is accepted. */
+/** EKS cannot change these fields. If one is `undefined`, any value is accepted. */
 export interface WantedFields {
   readonly selectors: readonly Selector[] | undefined;
   readonly subnets: readonly string[] | undefined;
   readonly roleArn: string | undefined;
 }
 
-/** Describes each immutable field in which an EKS profile differs from what `place`, such as `the spec`, wants. */
+/** `place` is where the wanted fields come from, such as `the spec`. */
 export function describeDifferentFields(found: FargateProfile, wanted: WantedFields, place: string): readonly string[] {
   const { selectors = found.selectors, subnets = found.subnets, roleArn = found.podExecutionRoleArn } = wanted;
   const differ = (field: string, inAws: string, there: string): string =>

@@ -4,16 +4,10 @@ import type { ObjectMeta } from 'controller-runtime/schema';
 /** EKS sets this label on each pod that it admits to Fargate. On any other pod, a user requests a profile with it. */
 export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 
-/**
- * Reports whether the profile's name is a valid label value. If it is not, for example because it has 64 characters,
- * EKS cannot label the profile's pods.
- */
+/** EKS cannot label the pods of a profile whose name is no valid label value, for example with 64 characters. */
 export const isLabelValue = (profile: string): boolean => /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(profile);
 
-/**
- * Returns the controller that recreates the pod: a ReplicaSet whose name contains a Deployment's hash belongs to that
- * Deployment.
- */
+/** This controller recreates the pod. A ReplicaSet with a Deployment's hash in its name stands for the Deployment. */
 export function ownerOf({ metadata: { labels = {}, ownerReferences = [] } }: { readonly metadata: ObjectMeta }) {
   const reference = ownerReferences.find(({ controller }) => controller === true);
   if (reference === undefined) return null;
@@ -23,10 +17,7 @@ export function ownerOf({ metadata: { labels = {}, ownerReferences = [] } }: { r
   return isOfDeployment ? { kind: 'Deployment', name: name.slice(0, -hash.length) } : { kind, name };
 }
 
-/**
- * Returns Fargate's message about a pod that it has not scheduled; `undefined` if it has scheduled the pod, or has not
- * tried yet.
- */
+/** Fargate's message about a pod that it has not scheduled. `undefined` if it has scheduled the pod or not tried. */
 export function refusalOf(status: unknown): string | undefined {
   const conditions = fieldAt(status, 'conditions');
   const unscheduled: unknown = (Array.isArray(conditions) ? conditions : []).find(
@@ -37,9 +28,7 @@ export function refusalOf(status: unknown): string | undefined {
     : (textAt(unscheduled, 'message') ?? textAt(unscheduled, 'reason') ?? '');
 }
 
-/**
- * Compares minor versions, because EKS installs patch versions on its own. An unknown version does not count as older.
- */
+/** Compares minor versions, because EKS installs patch versions on its own. An unknown version is not older. */
 export const isOlder = (version: string | undefined, than: string | undefined): boolean =>
   minorOf(version) < minorOf(than);
 

@@ -1,12 +1,12 @@
 import { blake2b } from '@noble/hashes/blake2.js';
 import { type ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 
-/** EKS's limit for the names of clusters and Fargate profiles, in characters. */
+/** In characters, for clusters and Fargate profiles. */
 export const MAX_EKS_NAME = 100;
-/** IAM's limit for role names. */
+/** IAM's limit. */
 const MAX_ROLE_NAME_BYTES = 64;
 
-/** The length of a hash in characters; `hash.Base36TruncatedHash(name, 32 - len("capa_"))` in CAPA. */
+/** In characters. CAPA uses `hash.Base36TruncatedHash(name, 32 - len("capa_"))`. */
 const HASH_BYTES = 27;
 const HASH_PREFIX = 'capa_';
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';
@@ -28,12 +28,12 @@ export function generateName(resourceName: string, namespace: string, maxBytes: 
   return HASH_PREFIX + Array.from(digest, (byte) => BASE36.charAt(byte % BASE36.length)).join('');
 }
 
-/** Returns the default of `spec.profileName`. */
+/** The default of `spec.profileName`. */
 export function profileNameFor(object: { readonly name: string; readonly namespace: string }): ProfileName {
   return ProfileName.of(generateName(object.name, object.namespace, MAX_EKS_NAME));
 }
 
-/** The length of the prefix of a replacement's name: four digits and a hyphen. */
+/** A replacement's name begins with four digits and a hyphen. */
 const DIGITS_LENGTH = 5;
 const MAX_DIGITS = 9_999;
 
@@ -44,20 +44,17 @@ const MAX_DIGITS = 9_999;
 export const replacementName = (base: ProfileName, digits: number): ProfileName =>
   ProfileName.of(`${String(digits).padStart(DIGITS_LENGTH - 1, '0')}-${stemOf(base)}`);
 
-/** Returns the digits of a replacement's name; `undefined` if the name is not four digits and this base. */
+/** Returns `undefined` if the name is not four digits and this base. */
 export function replacementDigits(name: string, base: ProfileName): number | undefined {
   const digits = /^(?<digits>\d{4})-/.exec(name)?.groups?.['digits'];
   return digits !== undefined && name.slice(DIGITS_LENGTH) === stemOf(base) ? Number(digits) : undefined;
 }
 
-/** Reports whether `name` is the base name itself, or the name of a replacement. */
+/** True for the base name itself, and for a replacement's name. */
 export const isNamedAfter = (name: string, base: ProfileName): boolean =>
   name === base || replacementDigits(name, base) !== undefined;
 
-/**
- * Returns the name for a new replacement, which sorts before the names of `existing`. After 0000 no name can sort
- * first, so the highest free one is taken.
- */
+/** The name sorts before the names of `existing`. After 0000 none can, so the highest free one is taken. */
 export function nextReplacementName(
   base: ProfileName,
   existing: readonly string[],
@@ -78,18 +75,15 @@ export function nextReplacementName(
 
 const stemOf = (base: ProfileName): string => [...base].slice(0, MAX_EKS_NAME - DIGITS_LENGTH).join('');
 
-/**
- * Returns the default of `spec.roleName`. `cluster` is the Cluster, or the EKS cluster if Cluster API does not manage
- * it.
- */
+/** The default of `spec.roleName`. `cluster` is the Cluster, or the EKS cluster if Cluster API does not manage it. */
 export function roleNameFor(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
   return generateRoleName(cluster, profile);
 }
 
 /**
- * Returns the names that CAPA may have given to a profile's role. CAPA computes them from the name of the Cluster, and
- * before v2.7.0 from the name of the EKS cluster. If Cluster API does not manage the EKS cluster, returns only the name
- * that this controller computes.
+ * CAPA may have given these names to a profile's role. It computes them from the name of the Cluster, and before v2.7.0
+ * from the name of the EKS cluster. If Cluster API does not manage the EKS cluster, returns only the name that this
+ * controller computes.
  */
 export function roleNamesOfCapa({
   clusterName,
@@ -104,12 +98,12 @@ export function roleNamesOfCapa({
   return [...new Set(clusters.map((cluster) => generateRoleName(cluster, profileName)))];
 }
 
-/** Returns the default of the control plane's `spec.eksClusterName`. */
+/** The default of the control plane's `spec.eksClusterName`. */
 export function defaultEksClusterName(controlPlaneName: string, namespace: string): EksClusterName {
   return EksClusterName.of(generateName(controlPlaneName, namespace, MAX_EKS_NAME));
 }
 
-/** Returns EKS's error message if the name is invalid. */
+/** Returns EKS's error message. */
 export function findProfileNameProblem(name: string): string | undefined {
   if (name.startsWith('eks-')) return "The fargate profile name starts with the reserved prefix: 'eks-'.";
   if (!/^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u.test(name)) {
@@ -123,14 +117,13 @@ export function findProfileNameProblem(name: string): string | undefined {
     : undefined;
 }
 
-/** Returns an error message if the name is invalid. */
 export function findRoleNameProblem(name: string): string | undefined {
   return /^[\w+=,.@-]{1,64}$/.test(name)
     ? undefined
     : `"${name}" is not a valid IAM role name: use up to ${MAX_ROLE_NAME_BYTES} letters, digits and _ + = , . @ -`;
 }
 
-/** Compares role names without regard to case, as IAM does. */
+/** IAM ignores case in role names. */
 export const isSameRoleName = (a: string | undefined, b: string | undefined): boolean =>
   a?.toLowerCase() === b?.toLowerCase();
 

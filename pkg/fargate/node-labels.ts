@@ -12,8 +12,8 @@ export interface LabelRequirement {
 const HOSTNAME = 'kubernetes.io/hostname';
 
 /**
- * All labels of a Fargate node: users cannot add labels (aws/containers-roadmap#1476, #1976), and there is no label for
- * the instance type. `undefined`: the label exists, and its value differs from node to node.
+ * All labels of a Fargate node. Users cannot add labels (aws/containers-roadmap#1476, #1976), and there is no label for
+ * the instance type. An `undefined` value differs from node to node.
  */
 const NODE_LABELS: ReadonlyMap<string, string | undefined> = new Map([
   ['beta.kubernetes.io/arch', 'amd64'],
@@ -28,7 +28,7 @@ const NODE_LABELS: ReadonlyMap<string, string | undefined> = new Map([
   ['topology.kubernetes.io/zone', undefined],
 ]);
 
-/** Returns why no Fargate node in the region meets the requirement; `undefined` if one can meet it. */
+/** Returns `undefined` if a Fargate node in the region can meet the requirement. */
 export function findNodeProblem({ key, operator, values }: LabelRequirement, region: string): string | undefined {
   const isThere = NODE_LABELS.has(key);
   if (operator === 'Exists') return isThere ? undefined : `nodes of Fargate have no label ${key}`;

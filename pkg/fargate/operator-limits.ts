@@ -2,31 +2,27 @@ import type { AccountId } from '../../api/names.ts';
 import { matchesWildcard } from './wildcard.ts';
 import type { AwsLocation } from './arns.ts';
 
-/**
- * The limits that the operator sets. In a pattern, `*` stands for any number of characters and `?` for one, as in IAM
- * policies.
- */
+/** In a pattern, `*` stands for any number of characters and `?` for one, as in IAM policies. */
 export interface OperatorLimits {
   /**
    * The ARN of the permissions boundary that each role created by this controller must have. `*` in place of partition
-   * or account stands for that of the EKS cluster. `undefined`: the spec can set any boundary or none.
+   * or account stands for the EKS cluster's. If undefined, the spec can set any boundary or none.
    */
   readonly permissionsBoundary?: string;
-  /** Patterns for the role ARNs that an AWSFargateProfile can use; `undefined`: all roles. */
+  /** Patterns for the role ARNs that an AWSFargateProfile can use. If undefined, it can use all roles. */
   readonly roleArns?: readonly string[];
-  /** Patterns for the policy ARNs that an AWSFargateProfile can use; `undefined`: all policies. */
+  /** Patterns for the policy ARNs that an AWSFargateProfile can use. If undefined, it can use all policies. */
   readonly policyArns?: readonly string[];
-  /** The EKS clusters that an AWSFargateProfile can use in spec.eksCluster; `undefined`: none are allowed. */
+  /** The EKS clusters that an AWSFargateProfile can use in spec.eksCluster. If undefined, none are allowed. */
   readonly eksClusters?: readonly AllowedEksClusters[];
 }
 
-/** The EKS clusters that are allowed for AWSFargateProfiles in the namespaces that match `namespace`. */
 export interface AllowedEksClusters {
-  /** The wildcard pattern for the namespaces of the AWSFargateProfiles. */
+  /** A wildcard pattern for the namespaces of the AWSFargateProfiles that can use these EKS clusters. */
   readonly namespace: string;
   readonly account: AccountId;
   readonly region: string;
-  /** The wildcard pattern for the names of the EKS clusters. */
+  /** A wildcard pattern for the EKS clusters' names. */
   readonly name: string;
 }
 
@@ -46,10 +42,7 @@ export const findRoleExcess = ({ roleArns }: OperatorLimits, field: string, arn:
 export const findPolicyExcess = ({ policyArns }: OperatorLimits, field: string, arn: string): readonly LimitExcess[] =>
   findExcess(policyArns, field, arn);
 
-/**
- * Reports an EKS cluster that is not allowed. `account` is where the controller looks for the EKS cluster. While it is
- * `undefined`, only region and name are compared.
- */
+/** `account` is where the controller looks for the EKS cluster. If `undefined`, only region and name are compared. */
 export function findEksClusterExcess(
   { eksClusters = [] }: OperatorLimits,
   namespace: string,
@@ -72,7 +65,7 @@ function findExcess(allowed: readonly string[] | undefined, field: string, value
     : [{ field, value, allowed }];
 }
 
-/** Returns the required permissions boundary, with the partition and account of the EKS cluster in place of `*`. */
+/** Puts the EKS cluster's partition and account in place of `*`. */
 export function requiredBoundary(
   { permissionsBoundary }: OperatorLimits,
   { partition, account }: Pick<AwsLocation, 'partition' | 'account'>,

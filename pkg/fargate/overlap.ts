@@ -3,13 +3,12 @@ import { doesWildcardCover, doWildcardsMeet } from './wildcard.ts';
 
 // If several Fargate profiles match a pod, EKS chooses the one whose name sorts first.
 
-/** A Fargate profile: its selectors, and the name by which EKS chooses. */
 export interface Competitor {
   readonly name: string;
   readonly selectors: readonly FargateSelector[];
 }
 
-/** Two selectors, from two profiles, that the same pod can match. */
+/** The same pod can match both selectors, which belong to two profiles. */
 export interface Overlap {
   readonly mine: FargateSelector;
   readonly theirs: FargateSelector;
@@ -21,20 +20,17 @@ export function findOverlap(me: Competitor, other: Competitor): Overlap | undefi
   return undefined;
 }
 
-/** Reports whether EKS prefers the profile `one`. Names are compared by bytes. */
+/** EKS compares names by bytes. */
 export const isPreferred = (one: string, other: string): boolean =>
   Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 
-/** Returns the selectors of `me` whose pods certainly all match `other`, if EKS prefers `other`. */
+/** If EKS prefers `other`, returns the selectors of `me` whose pods certainly all match `other`. */
 export const findTaken = (me: Competitor, other: Competitor): readonly FargateSelector[] =>
   isPreferred(other.name, me.name)
     ? me.selectors.filter((mine) => other.selectors.some((theirs) => doesSelectorCover(theirs, mine)))
     : [];
 
-/**
- * Reports whether a pod can match both selectors. A label key with wildcards does not exclude any pod, because a pod
- * can have a further label.
- */
+/** A label key with wildcards does not exclude any pod, because a pod can have a further label. */
 export function doSelectorsMeet(one: FargateSelector, other: FargateSelector): boolean {
   if (!doWildcardsMeet(one.namespace, other.namespace)) return false;
   return Object.entries(one.labels).every(([key, value]) => {
@@ -44,8 +40,8 @@ export function doSelectorsMeet(one: FargateSelector, other: FargateSelector): b
 }
 
 /**
- * Reports whether every pod that matches `special` certainly matches `general` too. Labels are compared only if their
- * keys are identical: matching keys by their wildcards would take time proportional to the product of the numbers of
+ * True if every pod that matches `special` certainly matches `general` too. Labels are compared only if their keys are
+ * identical, because matching keys by their wildcards would take time proportional to the product of the numbers of
  * labels.
  */
 export function doesSelectorCover(general: FargateSelector, special: FargateSelector): boolean {

@@ -14,32 +14,25 @@ import {
   tagValue,
 } from './tags/tag-keys.ts';
 
-/**
- * The resources that CAPA may have created for one AWSFargateProfile. They are recognized by name, because CAPA's tags
- * do not contain the object.
- */
+/** CAPA may have created these resources. They are recognized by name, because CAPA's tags do not name the object. */
 export interface AdoptableNames {
   readonly profile: ProfileName;
   readonly roles: readonly RoleName[];
 }
 
 export type Ownership =
-  /**
-   * Not `stamped`: CAPA created the resource for the same object, and this controller must tag it before any other
-   * change.
-   */
+  /** Not `stamped`: CAPA created the resource for this object, and this controller must tag it first. */
   | { readonly kind: 'ours'; readonly stamped: boolean }
   /**
-   * The resource must not be changed or deleted. `whose` completes the sentence "it belongs to …". `claimed`: a tag
-   * identifies an owner, or the resource is the role that CAPA shares; otherwise `spec.adoptionPolicy: Always` lets the
-   * controller adopt a Fargate profile.
+   * The resource must not be changed or deleted. `whose` completes the sentence "it belongs to …". `claimed` means that
+   * a tag identifies an owner, or that the resource is the role that CAPA shares. Otherwise `spec.adoptionPolicy:
+   * Always` lets the controller adopt a Fargate profile.
    */
   | { readonly kind: 'foreign'; readonly whose: string; readonly claimed: boolean };
 
 /**
- * Decides who owns a profile. A profile with an owner tag is ours if the tag contains the AWSFargateProfile. A profile
- * without one is ours if CAPA created it for the AWSFargateProfile: it then has CAPA's cluster tag and the name
- * `adoptable.profile`.
+ * A profile with an owner tag is ours if the tag contains the AWSFargateProfile. A profile without one is ours if CAPA
+ * created it for the AWSFargateProfile: it then has CAPA's cluster tag and the name `adoptable.profile`.
  */
 export function profileOwnership(
   found: { readonly name: ProfileName; readonly tags: Tags },
@@ -117,7 +110,7 @@ const tagsOfRole = ({ eksClusterArn, namespace }: RoleOwner): readonly Ownership
   { key: NAMESPACE_TAG, value: namespace },
 ];
 
-/** Reports whether an ownership tag of the profile contains a different object. */
+/** True if an ownership tag of the profile contains a different object. */
 export const isTaggedByOthers = (tags: Tags, object: { readonly namespace: string; readonly name: string }): boolean =>
   namesAnother(tags, tagsOfProfile(object), keepCase);
 
@@ -125,13 +118,13 @@ export const isTaggedByOthers = (tags: Tags, object: { readonly namespace: strin
 export const isRoleTaggedByOthers = (tags: Tags, owner: RoleOwner): boolean =>
   namesAnother(tags, tagsOfRole(owner), foldCase);
 
-/** Returns the missing ownership tags; none if an ownership tag of the profile contains a different owner. */
+/** Returns none if an ownership tag of the profile contains a different owner. */
 export const missingProfileTags = (
   tags: Tags,
   object: { readonly namespace: string; readonly name: string },
 ): readonly OwnershipTag[] => missingTags(tags, tagsOfProfile(object), keepCase);
 
-/** Returns the missing ownership tags; none if an ownership tag of the role contains a different owner. */
+/** Returns none if an ownership tag of the role contains a different owner. */
 export const missingRoleTags = (tags: Tags, owner: RoleOwner): readonly OwnershipTag[] =>
   missingTags(tags, tagsOfRole(owner), foldCase);
 
@@ -143,10 +136,7 @@ function missingTags(found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold
 const namesAnother = (found: Tags, wanted: readonly OwnershipTag[], fold: KeyFold): boolean =>
   wanted.some(({ key, value }) => (tagValue(found, key, fold) ?? value) !== value);
 
-/**
- * Reports whether a role is the one that CAPA shares among profiles, which is never ours. IAM compares role names
- * without regard to case.
- */
+/** CAPA shares this role among profiles, so it is never ours. IAM ignores case in role names. */
 export const isSharedByCapa = (name: RoleName): boolean => name.toLowerCase() === CAPA_SHARED_ROLE;
 
 function hasClusterTag(tags: Tags, cluster: ClusterName | undefined, fold: KeyFold): boolean {

@@ -68,5 +68,5 @@ const FIXES: readonly (readonly [said: RegExp, fix: string])[] = [
   ],
 ];
 
-/** Returns the fix for the text of an event or condition of a pod on Fargate, if the text is known. */
+/** `said` is the text of an event or condition of a pod on Fargate. */
 export const findFix = (said: string): string | undefined => FIXES.find(([text]) => text.test(said))?.[1];

@@ -1,18 +1,17 @@
 import { fieldAt, isRecord, listAt, textAt } from 'controller-runtime/json';
 import { LARGEST_SIZE, parseQuantity, sizeOfSpec, totalRequest } from './pod-size.ts';
 
-/** A field of a pod's spec that Fargate refuses, may refuse, or ignores. */
 export interface FieldProblem {
   /** Such as `.containers[0].securityContext.privileged`. */
   readonly path: string;
   readonly message: string;
-  /** `refused`: the pod does not start. `risky`: it may not start. `ignored`: it starts, but the field does not help. */
+  /** `refused`: the pod does not start. `risky`: it may not. `ignored`: it starts, but the field does not help. */
   readonly severity: 'refused' | 'risky' | 'ignored';
 }
 
 const NO_EBS = 'EBS volumes cannot be mounted; use EFS';
 
-/** Returns the message about a kind of volume, or the driver of a claimed volume. */
+/** `kind` is a kind of volume, or the driver of a claimed volume. */
 const notMounted = (kind: string): string => `Fargate does not mount volumes of the kind ${kind}; use EFS`;
 
 const isTrue = (value: unknown): boolean => value === true;
@@ -35,10 +34,7 @@ const CAPABILITIES: readonly unknown[] = [
   'SYS_CHROOT',
 ];
 
-/**
- * Returns a hint about the prefix CAP_: charts write CAP_CHOWN, although Kubernetes calls the capability CHOWN
- * (frappe/helm#182).
- */
+/** Charts write CAP_CHOWN, although Kubernetes calls the capability CHOWN (frappe/helm#182). */
 function hintFor(capability: string): string {
   const name = capability.replace(/^CAP_/, '');
   return CAPABILITIES.includes(name) ? `; remove it, because each container has ${name}` : '';
@@ -141,7 +137,7 @@ const RULES = [
   ...IGNORED.map((rule) => ({ rule, severity: 'ignored' as const })),
 ];
 
-/** Returns the problems of a pod's spec, except for the labels of nodes that it requires. */
+/** Omits the labels of nodes that the pod requires. */
 export function findFieldProblems(spec: unknown): readonly FieldProblem[] {
   const sizes = [...findSizeProblems(spec)].map((each) => ({ ...each, severity: 'refused' as const }));
   return [...applyRules(spec), ...sizes];
@@ -170,7 +166,7 @@ function applyRules(spec: unknown): readonly FieldProblem[] {
   return problems;
 }
 
-/** Calls `visit` for each value, with its path, such as `.containers[0].image`. */
+/** A path is a text such as `.containers[0].image`. */
 function visitFields(value: unknown, path: string, visit: (path: string, value: unknown) => void): void {
   visit(path, value);
   if (Array.isArray(value)) for (const [index, item] of value.entries()) visitFields(item, `${path}[${index}]`, visit);
@@ -181,10 +177,10 @@ function visitFields(value: unknown, path: string, visit: (path: string, value: 
 const EFS = 'efs.csi.aws.com';
 /** The names of the EBS CSI driver, of EKS Auto Mode's driver, and of the in-tree provisioner. */
 const EBS = ['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com', 'kubernetes.io/aws-ebs'];
-/** The provisioner of StorageClasses for volumes that an administrator creates. */
+/** For volumes that an administrator creates. */
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
-/** Returns why Fargate does not mount the volumes of a CSI driver or of a StorageClass's provisioner. */
+/** `driver` is a CSI driver, or a StorageClass's provisioner. */
 export const findDriverProblem = (driver: string): string | undefined => {
   if (driver === EFS || driver === NO_PROVISIONER) return undefined;
   return EBS.includes(driver) ? NO_EBS : notMounted(driver);
@@ -198,7 +194,6 @@ const VOLUME_KINDS = ['awsElasticBlockStore', 'hostPath', 'local', 'nfs'];
  */
 const NO_S3_FILES = 'Fargate does not mount S3 file systems (S3 Files); use EFS';
 
-/** Returns why Fargate does not mount the volumes of a StorageClass. */
 export function findClassProblem(storageClass: unknown): string | undefined {
   const mode = modeOfEfs(storageClass);
   return mode?.startsWith('s3files') === true
@@ -206,16 +201,15 @@ export function findClassProblem(storageClass: unknown): string | undefined {
     : findDriverProblem(textAt(storageClass, 'provisioner') ?? '');
 }
 
-/** Reports whether the EFS CSI driver creates the volumes of a StorageClass. */
+/** True if the EFS CSI driver creates the StorageClass's volumes. */
 export const isCreatedByEfs = (storageClass: unknown): boolean => modeOfEfs(storageClass) !== undefined;
 
-/** Returns how the EFS CSI driver creates the volumes of a StorageClass; `undefined` if it does not create them. */
+/** The EFS CSI driver's provisioning mode. `undefined` if it does not create the StorageClass's volumes. */
 const modeOfEfs = (storageClass: unknown): string | undefined =>
   textAt(storageClass, 'provisioner') === EFS
     ? textAt(fieldAt(storageClass, 'parameters'), 'provisioningMode')
     : undefined;
 
-/** Returns why Fargate does not mount a PersistentVolume. */
 export function findVolumeProblem(volume: unknown): string | undefined {
   const spec = fieldAt(volume, 'spec');
   const csi = fieldAt(spec, 'csi');

@@ -33,7 +33,7 @@ const GB = 1024 ** 3 * 1000;
 const KUBERNETES_MEMORY = GB / 4;
 
 /**
- * Returns the smallest size that fits a pod; `undefined` if no size is large enough. For CPU and memory each, the pod
+ * Returns the smallest size that fits a pod. `undefined` if no size is large enough. For CPU and memory each, the pod
  * needs the larger of two values: the sum over the containers that run together, and the largest init container. An
  * init container with `restartPolicy: Always` is a sidecar, which runs together with the containers, and with the init
  * containers after it. Resources of the pod itself replace those of its containers.
@@ -48,12 +48,12 @@ export function sizeOfSpec(spec: unknown): Size | undefined {
   return undefined;
 }
 
-/** Returns a pod's requests, without the memory that Fargate adds. */
+/** The result omits the memory that Fargate adds. */
 export const requestedSize = (spec: unknown): Size => {
   return { vCPU: requestOf(spec, 'cpu') / 1000, memoryGB: requestOf(spec, 'memory') / GB };
 };
 
-/** Returns the request of a pod in thousandths. */
+/** Returns thousandths. */
 function requestOf(spec: unknown, resource: string): number {
   const ofPod = fieldAt(spec, 'resources');
   const own = fieldAt(fieldAt(ofPod, 'requests'), resource);
@@ -73,13 +73,13 @@ function requestOfAll(containers: readonly unknown[], initContainers: readonly u
   return Math.max(largest, sidecars + totalRequest(containers, resource));
 }
 
-/** Returns the size that Fargate has provisioned for a pod and bills, from the annotation CapacityProvisioned. */
+/** Fargate bills this size, which the annotation CapacityProvisioned contains. */
 export function provisionedSize(annotation: string | undefined): Size | undefined {
   const [, vCPU, memoryGB] = /^(\d{1,3}(?:\.\d{1,3})?)vCPU (\d{1,3}(?:\.\d{1,3})?)GB$/.exec(annotation ?? '') ?? [];
   return vCPU === undefined ? undefined : { vCPU: Number(vCPU), memoryGB: Number(memoryGB) };
 }
 
-/** Returns the sum of the requests in thousandths. Replaces an absent request by the limit, as the API server does. */
+/** Returns thousandths. The limit replaces an absent request, as in the API server. */
 export const totalRequest = (containers: readonly unknown[], resource: string): number =>
   containers.reduce<number>((sum, container) => {
     const resources = fieldAt(container, 'resources');

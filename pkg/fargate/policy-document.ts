@@ -5,18 +5,15 @@ import { matchesWildcard } from './wildcard.ts';
 /** A statement of a trust policy: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html */
 export interface Statement {
   readonly effect: string;
-  /** The principals of the statement by type, such as `Service` or `AWS`. `Principal: "*"` has the type `*`. */
+  /** By type, such as `Service` or `AWS`. `Principal: "*"` has the type `*`. */
   readonly principals: readonly { readonly type: string; readonly values: readonly string[] }[];
-  /** Whether the principals come from the element NotPrincipal instead of Principal. */
+  /** Whether the principals come from NotPrincipal instead of Principal. */
   readonly isNotPrincipal: boolean;
   readonly actions: readonly string[];
-  /** Whether the actions come from the element NotAction instead of Action. */
+  /** Whether the actions come from NotAction instead of Action. */
   readonly isNotAction: boolean;
   readonly conditions: readonly PolicyCondition[];
-  /**
-   * A JSON list of all other fields except `Sid`, sorted by name. Statements with different `otherFields` are not
-   * equal.
-   */
+  /** A JSON list of all other fields except `Sid`, sorted by name. Statements that differ in it are not equal. */
   readonly otherFields: string;
 }
 
@@ -62,7 +59,7 @@ export function parseStatements(document: string): readonly Statement[] | undefi
   return E.isRight(policy) ? toList<RawStatement>(policy.right.Statement).map(toStatement) : undefined;
 }
 
-/** Reports whether the statement covers the service and the action, regardless of its effect and conditions. */
+/** Ignores effect and conditions. */
 export function isStatementFor(statement: Statement, service: string, action: string): boolean {
   const principal = statement.principals.some(
     ({ type, values }) => type === '*' || (type === 'Service' && values.some((value) => value === service)),
@@ -72,8 +69,8 @@ export function isStatementFor(statement: Statement, service: string, action: st
 }
 
 /**
- * Evaluates a condition. The keys of `request` are in lower case. Returns `undefined` if the result is unknown because
- * of an absent key, an unknown operator, or a policy variable.
+ * The keys of `request` are in lower case. Returns `undefined` if the result is unknown because of an absent key, an
+ * unknown operator, or a policy variable.
  */
 export function isConditionMet(condition: PolicyCondition, request: ReadonlyMap<string, string>): boolean | undefined {
   const found = request.get(condition.key.toLowerCase());

@@ -7,10 +7,7 @@ export function toSelectors(selectors: readonly Selector[]): readonly FargateSel
   return selectors.map(({ namespace = '', labels = {} }) => ({ namespace, labels }));
 }
 
-/**
- * Returns the first field that is not a valid namespace or label key, with the valid values. Another provider's CRD may
- * accept such fields.
- */
+/** Another provider's CRD may accept invalid namespaces and label keys. The result contains the valid values. */
 export function findSelectorProblem(selectors: readonly FargateSelector[]): string | undefined {
   for (const [index, { namespace, labels }] of selectors.entries()) {
     const field = `spec.selectors[${index}]`;
@@ -21,12 +18,12 @@ export function findSelectorProblem(selectors: readonly FargateSelector[]): stri
   return undefined;
 }
 
-/** Compares two lists of selectors as sets. Missing labels equal empty labels. */
+/** Compares the lists as sets. Missing labels equal empty labels. */
 export function areSelectorsEqual(a: readonly Selector[], b: readonly Selector[]): boolean {
   return canonicalSelectors(a) === canonicalSelectors(b);
 }
 
-/** Returns a description such as `namespace shop with app=web, tier=1; namespace batch`. */
+/** Returns a text such as `namespace shop with app=web, tier=1; namespace batch`. */
 export const describeSelectors = (selectors: readonly Selector[]): string =>
   toSelectors(selectors)
     .map(({ namespace, labels }) => {

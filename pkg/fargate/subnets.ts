@@ -1,21 +1,18 @@
 import type { ControlPlaneSubnet } from '../../api/external/index.ts';
 
 const AWS_SUBNET_ID = /^subnet-/;
-/** The types of zones in which Fargate does not run. */
+/** Fargate does not run in zones of these types. */
 const EDGE_ZONES: readonly string[] = ['local-zone', 'wavelength-zone'];
 const ASSOCIATION_TAG = 'sigs.k8s.io/cluster-api-provider-aws/association';
 const SECONDARY = 'secondary';
 
-/**
- * Returns the AWS IDs of the control plane's subnets that EKS accepts for Fargate, in the same order and without
- * duplicates: the default of `spec.subnetIDs`.
- */
+/** The default of `spec.subnetIDs`: those of the control plane's subnets that EKS accepts for Fargate, in order. */
 export function privateSubnets(subnets: readonly ControlPlaneSubnet[]): readonly string[] {
   const ids = subnets.filter(canRunFargate).map(({ resourceID, id }) => resourceID ?? id);
   return [...new Set(ids.filter((id) => AWS_SUBNET_ID.test(id)))];
 }
 
-/** Compares two lists of subnet IDs as sets. */
+/** Compares the lists as sets. */
 export function areSubnetsEqual(a: readonly string[], b: readonly string[]): boolean {
   const left = new Set(a);
   const right = new Set(b);

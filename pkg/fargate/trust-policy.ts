@@ -7,7 +7,7 @@ import { type Statement, isConditionMet, isStatementFor, parseStatements } from 
 export const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
 const ASSUME_ROLE = 'sts:AssumeRole';
 
-/** The EKS cluster whose Fargate profiles use a role. */
+/** The Fargate profiles of this EKS cluster use the role. */
 export interface TrustScope extends AwsLocation {
   readonly cluster: EksClusterName;
 }
@@ -43,8 +43,8 @@ export type TrustCheck =
  * Checks whether a trust policy lets the EKS cluster's Fargate profiles use the role. Without `profile`, an example
  * profile is checked.
  *
- * A condition that the controller cannot evaluate, e.g. on the AWS organization or with a policy variable, counts as
- * met in an Allow and as not met in a Deny: IAM decides when EKS assumes the role.
+ * A condition that the controller cannot evaluate, for example on the AWS organization or with a policy variable,
+ * counts as met in an Allow and as not met in a Deny, because IAM decides when EKS assumes the role.
  */
 export function checkTrust(document: string, expected: TrustScope & { readonly profile?: ProfileName }): TrustCheck {
   const statements = parseStatements(document);
@@ -74,13 +74,10 @@ export function checkTrust(document: string, expected: TrustScope & { readonly p
       );
 }
 
-/** The keys and values that IAM's conditions test when EKS assumes the role. The keys are in lower case. */
+/** IAM's conditions test these keys and values when EKS assumes the role. The keys are in lower case. */
 type RequestContext = ReadonlyMap<string, string>;
 
-/**
- * Returns several requests, because AWS does not document whether aws:SourceArn includes the ID at the end of a
- * profile's ARN.
- */
+/** AWS does not document whether aws:SourceArn includes the ID at the end of a profile's ARN, so both are tried. */
 function requestContextsFor(expected: TrustScope & { readonly profile?: ProfileName }): readonly RequestContext[] {
   const anyId = '00000000-0000-0000-0000-000000000000';
   return [sourceArn(expected), `${sourceArn(expected)}/${anyId}`].map(
@@ -98,7 +95,7 @@ function sourceArn({ partition, region, account, cluster, profile }: TrustScope 
   return `arn:${partition}:eks:${region}:${account}:fargateprofile/${cluster}/${profile ?? 'profile'}`;
 }
 
-/** Describes the conditions that are not met in any of the requests. */
+/** Includes only conditions that none of the requests meets. */
 function describeUnmetConditions(
   statement: Statement,
   requests: readonly RequestContext[],
@@ -110,7 +107,7 @@ function describeUnmetConditions(
 }
 
 /**
- * Compares by meaning: a single value equals a list with one element; the order of lists, the case of actions,
+ * Compares by meaning. A single value equals a list with one element. The order of lists, the case of actions,
  * condition operators and keys, `Sid`, the fields next to `Statement`, and ArnEquals or ArnLike do not matter.
  */
 export function areTrustPoliciesEqual(a: string, b: string): boolean {

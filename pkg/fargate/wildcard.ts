@@ -1,8 +1,8 @@
 /**
- * Reports whether the pattern matches: `*` matches any number of characters, `?` exactly one. Users choose patterns, so
- * the time must not grow faster than the product of the two lengths: after a mismatch, matching continues only from the
- * latest `*`, because an earlier `*` never gives a match that the latest one misses. `isSame` compares two characters,
- * neither of which is a `*` of the pattern.
+ * `*` matches any number of characters, `?` exactly one. Users choose patterns, so the time must not grow faster than
+ * the product of the two lengths: after a mismatch, matching continues only from the latest `*`, because an earlier `*`
+ * never gives a match that the latest one misses. `isSame` compares two characters, neither of which is a `*` of the
+ * pattern.
  */
 export function matchesWildcard(
   pattern: string,
@@ -11,7 +11,7 @@ export function matchesWildcard(
     inPattern === '?' || inPattern === inText,
 ): boolean {
   let at = 0;
-  /** The index behind the latest `*` of the pattern, and the index in the text up to which this `*` matches. */
+  /** The index behind the pattern's latest `*`, and the index in the text up to which this `*` matches. */
   let star: { readonly next: number; end: number } | undefined;
   for (let index = 0; index < text.length;) {
     if (pattern[at] === '*') {
@@ -30,7 +30,7 @@ export function matchesWildcard(
   return at === pattern.length;
 }
 
-/** Reports whether some text matches both patterns. */
+/** True if some text matches both patterns. */
 export function doWildcardsMeet(one: string, other: string): boolean {
   const [first, last] = [one.indexOf('*'), one.lastIndexOf('*')];
   const [otherFirst, otherLast] = [other.indexOf('*'), other.lastIndexOf('*')];
@@ -44,7 +44,7 @@ export function doWildcardsMeet(one: string, other: string): boolean {
   return true;
 }
 
-/** Reports whether every text that matches `special` certainly matches `general` too. */
+/** True if every text that matches `special` certainly matches `general` too. */
 export const doesWildcardCover = (general: string, special: string): boolean =>
   matchesWildcard(general, special, (inGeneral, inSpecial) =>
     inSpecial === '*' ? false : inGeneral === '?' || inGeneral === inSpecial,

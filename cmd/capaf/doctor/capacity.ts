@@ -5,19 +5,16 @@ import type { Answer } from '../aws.ts';
 import type { Check, Verdict } from './checks.ts';
 import type { AwsFacts, Quotas } from './read-aws.ts';
 
-/**
- * The default quota of profiles per cluster, which AWS can raise for the account:
- * https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html.
- */
+/** Per cluster. AWS raises it on request: https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html. */
 const DEFAULT_PROFILES = 10;
 /**
- * The number of free addresses that EKS recommends for its own network interfaces:
+ * EKS recommends this number of free addresses for its own network interfaces:
  * https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
  */
 const FEW_ADDRESSES = 16;
 /** The size of the smallest pod. */
 const LEAST_VCPU = 0.25;
-/** The fraction of a quota from which a user should request a higher quota. */
+/** From this fraction of a quota on, a user should request a higher quota. */
 const MUCH = 0.8;
 
 /** Checks what may prevent the creation of the next profile, or the start of the next pod. */
@@ -53,7 +50,7 @@ function judgeProfiles(count: number, quota: Quotas['profiles'] = E.right(undefi
   return ['warning', `${message}. EKS refuses the next profile, and each replacement`, fix];
 }
 
-/** Judges the vCPU quota, which applies to the whole account: pods in other clusters and ECS tasks count too. */
+/** The vCPU quota applies to the whole account, so pods in other clusters and ECS tasks count too. */
 function judgeVCpus({ vCpus, vCpusInUse }: Quotas): Verdict {
   if (E.isLeft(vCpus)) return ['unchecked', vCpus.left];
   const { right: most } = vCpus;
@@ -72,7 +69,7 @@ function judgeVCpus({ vCpus, vCpusInUse }: Quotas): Verdict {
   return used < most * MUCH ? ['ok', message] : ['warning', message, fix];
 }
 
-/** Judges the free addresses of the subnets: each Fargate pod takes one from a subnet of its profile. */
+/** Each Fargate pod takes a free address from a subnet of its profile. */
 function judgeSubnets(profiles: readonly FargateProfile[], free: Answer<ReadonlyMap<string, number>>): Verdict {
   if (E.isLeft(free)) return ['unchecked', free.left];
   const fix = 'Free addresses, or create a profile with other subnets (spec.subnetIDs of an AWSFargateProfile)';

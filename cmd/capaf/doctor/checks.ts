@@ -28,9 +28,9 @@ export interface Check {
   readonly fix?: string | undefined;
 }
 
-/** How much longer a lease counts as held, because the clocks of two machines differ. */
+/** A lease counts as held for this much longer, because the clocks of two machines differ. */
 const LEASE_TOLERANCE: Ms = 60_000;
-/** Statements of docs/aws-permissions.md that the manager does not need to create and delete profiles. */
+/** The manager can create and delete profiles without these statements of docs/aws-permissions.md. */
 const OPTIONAL = ['AccessEntries'];
 
 export type Verdict = readonly [result: Result, message: string, fix?: string | undefined];
@@ -39,7 +39,6 @@ const line = (group: Check['group'], name: string, [result, message, fix]: Verdi
   return { group, name, result, message, fix };
 };
 
-/** Returns the result `unchecked` if the value was not seen. */
 const check = <A>(group: Check['group'], name: string, seen: Answer<A>, judge: (value: A) => Verdict): Check =>
   line(group, name, E.isLeft(seen) ? ['unchecked', seen.left] : judge(seen.right));
 
@@ -196,10 +195,7 @@ function judgeLease(spec: LeaseSpec | undefined, namespace: string, now: Ms): Ve
     : ['problem', `${holderIdentity} has not renewed it since ${renewTime}`, look];
 }
 
-/**
- * Judges an identity. The manager's own condition takes precedence: if capaf cannot assume a role, the manager may
- * still be able to.
- */
+/** The manager's own condition takes precedence: if capaf cannot assume a role, the manager may still be able to. */
 function judgeIdentity(
   { problem, condition, roleArn, isManager }: NamedCluster,
   assumed: AwsFacts['assumed'],

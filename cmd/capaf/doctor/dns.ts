@@ -19,10 +19,7 @@ const SEE_PAGE = 'See docs/fargate-only.md';
 
 export type DnsFacts = NonNullable<Awaited<ReturnType<typeof readDns>>>;
 
-/**
- * Reads CoreDNS in the cluster of --cluster. Returns `undefined` without this option. @throws Failure if there is no
- * such Cluster
- */
+/** Reads CoreDNS in the cluster of --cluster, if it is set. @throws Failure if there is no such Cluster */
 export async function readDns({ cluster: name, workloadKubeconfig }: ClusterOptions, management: KubeAccess, io: Io) {
   if (name === undefined) return undefined;
   const { signal } = io;
@@ -38,10 +35,7 @@ export async function readDns({ cluster: name, workloadKubeconfig }: ClusterOpti
   return { cluster: name, eksCluster, answer };
 }
 
-/**
- * Checks CoreDNS, without which pods cannot resolve names. A new cluster without nodes has CoreDNS, but its pods cannot
- * run.
- */
+/** Without CoreDNS, pods cannot resolve names. A new cluster without nodes has CoreDNS, but its pods cannot run. */
 export function checkDns(
   dns: DnsFacts | undefined,
   { clusters }: Pick<AwsFacts, 'clusters'>,

@@ -8,12 +8,12 @@ import { shellCommand } from '../shell.ts';
 import type { AwsFacts, TaggedRole } from './read-aws.ts';
 import { decoded, orNone } from './read-cluster.ts';
 
-/** A resource that this provider created in AWS for an AWSFargateProfile that does not exist. */
+/** This provider created the resource in AWS for an AWSFargateProfile that does not exist. */
 export interface Orphan {
-  /** The kind and the name, such as `Role web`. */
+  /** Kind and name, such as `Role web`. */
   readonly name: string;
   readonly message: string;
-  /** The text before the commands; undefined: the commands remove what is left over. */
+  /** The text before the commands. If undefined, the commands remove what is left over. */
   readonly fix?: string;
   /** Commands for a POSIX shell. capaf does not run them. */
   readonly commands: readonly string[];
@@ -44,7 +44,7 @@ export function findOrphans(facts: Pick<AwsFacts, 'clusters' | 'roles'>, objects
   return [...new Map(orphans.map((orphan) => [[orphan.name, ...orphan.commands].join(), orphan])).values()];
 }
 
-/** Returns Fargate profiles with the tag of an object that uses a different profile. */
+/** These Fargate profiles have the tag of an object that uses a different profile. */
 function findExtraProfiles(object: AWSFargateProfile, profiles: readonly FargateProfile[]): readonly Orphan[] {
   const { namespace, name } = object.metadata;
   const { profileName, predecessors = [] } = object.status ?? {};
@@ -81,10 +81,7 @@ function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
   return { name: `Role ${name}`, message: `nothing in namespace ${namespace} uses it (${clusterArn})`, commands };
 }
 
-/**
- * Reports whether objects use a role, including roles in their record annotations. An unreadable object may use any
- * role.
- */
+/** A record annotation may name roles, too. An unreadable object may use any role. */
 function rolesNamedIn(objects: readonly KubeObject[]): (inLowerCase: string) => boolean {
   const readable = decoded(objects);
   const names = readable.flatMap((object) => {

@@ -58,7 +58,7 @@ export interface Question {
   readonly context: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** The resources that the manager creates or uses, because a policy may allow only certain EKS clusters or roles. */
+/** The manager creates or uses these resources. A policy may allow only certain EKS clusters or roles. */
 export interface Example extends AwsLocation {
   readonly cluster: string;
   readonly namespace: string;
@@ -74,7 +74,7 @@ interface Statement {
 
 const isStatement = (value: unknown): value is Statement => textAt(value, 'Sid') !== undefined;
 
-/** Returns the statements of each JSON block in docs/aws-permissions.md. */
+/** Reads each JSON block in docs/aws-permissions.md. */
 const documentedStatements = (): readonly (readonly Statement[])[] =>
   [...POLICIES.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, text = '']) => {
     const policy: unknown = JSON.parse(text);
@@ -83,7 +83,6 @@ const documentedStatements = (): readonly (readonly Statement[])[] =>
 
 const FOR_NEW_ROLES = ['CreateRoles', 'TagNewRoles', 'ChangeRoles', 'AttachPolicies', 'SetBoundary'];
 
-/** Returns the statements that these objects and flags need. */
 export function questionsFor(
   objects: readonly AWSFargateProfile[],
   { limits, reconcilesInstanceGroups }: Pick<ManagerFlags, 'limits' | 'reconcilesInstanceGroups'>,

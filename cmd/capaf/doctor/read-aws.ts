@@ -30,7 +30,7 @@ const NO_ANNOTATION = 'the ServiceAccount of the manager names no role, so its p
 
 export type TaggedRole = ReturnType<typeof toTaggedRole>[number];
 
-/** A statement of docs/aws-permissions.md, and an action in it that the policies do not allow. */
+/** The policies do not allow `action`, which the statement `sid` of docs/aws-permissions.md contains. */
 export interface Denial {
   readonly sid: string;
   readonly action: string;
@@ -38,23 +38,23 @@ export interface Denial {
 
 export interface AwsFacts {
   readonly caller: Answer<{ readonly account: string }>;
-  /** The results of assuming roles, by ARN: only roles whose identity no AWSFargateProfile has proved to work. */
+  /** By ARN. Only roles whose identity no AWSFargateProfile has proved to work. */
   readonly assumed: ReadonlyMap<string, Answer<unknown>>;
   readonly simulations: Awaited<ReturnType<typeof simulate>>;
   readonly clusters: readonly {
     readonly cluster: NamedCluster;
-    /** `undefined` if the region is not known; profiles are then not read. */
+    /** If `undefined`, the region is not known, and profiles are not read. */
     readonly region: string | undefined;
     readonly profiles: Answer<readonly FargateProfile[]>;
     /** The free IP addresses per subnet of the profiles. */
     readonly free: Answer<ReadonlyMap<string, number>>;
   }[];
-  /** The quotas by region of the EKS clusters whose profiles were read. */
+  /** By region of the EKS clusters whose profiles were read. */
   readonly quotas: ReadonlyMap<string, Quotas>;
   readonly roles: Answer<readonly TaggedRole[]>;
 }
 
-/** The account's quotas in a region; `undefined`: AWS has no value. */
+/** A quota is `undefined` if AWS has no value. */
 export type Quotas = Awaited<ReturnType<typeof readQuotas>>;
 
 /** Reads only the account of the credentials. */
@@ -87,10 +87,7 @@ export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: bo
   return { caller, assumed, simulations, clusters, quotas: new Map(quotas), roles };
 }
 
-/**
- * Reads the quotas in parallel, because a private network may block all of these requests, and each then runs until its
- * deadline.
- */
+/** Reads in parallel, because a private network may block all of these requests, each until its deadline. */
 async function readQuotas(aws: AwsAccess, region: string, now: Ms) {
   const read = (id: QuotaId): Promise<Answer<number | undefined>> =>
     attempt(() => aws.askSigned('servicequotas', 'GetServiceQuota', region, (sender) => readQuota(sender, id)));
@@ -102,7 +99,7 @@ async function readQuotas(aws: AwsAccess, region: string, now: Ms) {
   return { profiles, vCpus, vCpusInUse };
 }
 
-/** Assumes the roles with capaf's credentials. A role's trust policy may allow only the manager's. */
+/** capaf assumes the roles with its own credentials. A role's trust policy may allow only the manager's. */
 async function assumeRoles(aws: AwsAccess, region: string, { clusters }: ClusterFacts): Promise<AwsFacts['assumed']> {
   const wanted = clusters.filter(({ condition }) => condition === undefined);
   const byArn = new Map(wanted.flatMap(({ roleArn, externalId }) => (roleArn ? [[roleArn, externalId] as const] : [])));
@@ -114,7 +111,6 @@ async function assumeRoles(aws: AwsAccess, region: string, { clusters }: Cluster
   return new Map(assumed);
 }
 
-/** Simulates the policies of each role whose credentials the manager uses. */
 function simulate(aws: AwsAccess, anyRegion: string, { clusters, manager, objects }: ClusterFacts, account: string) {
   const { flags = { limits: NO_LIMITS, reconcilesInstanceGroups: false } } = manager;
   const own = (E.isRight(manager.roleArn) ? manager.roleArn.right : undefined) ?? UNNAMED;
@@ -159,7 +155,7 @@ async function findDenials(aws: AwsAccess, region: string, principal: string, qu
 }
 
 /**
- * Reads the roles of EKS clusters whose profiles were read, and of EKS clusters that no longer exist; the others may
+ * Reads the roles of EKS clusters whose profiles were read, and of EKS clusters that no longer exist. The others may
  * belong to a different management cluster. ListRoles returns trust policies but no tags, so only roles that EKS
  * Fargate may assume are read one by one.
  */
@@ -188,7 +184,7 @@ function toTaggedRole({ name, arn, tags }: Role) {
   return ofCluster === undefined || namespace === undefined ? [] : [{ name, arn, clusterArn: ofCluster, namespace }];
 }
 
-/** Reports whether EKS answers that the cluster does not exist; a denied request does not count. */
+/** A denied request does not show that the cluster does not exist. */
 async function isGone(aws: AwsAccess, arn: string): Promise<boolean> {
   const [, , , region = '', , resource = ''] = arn.split(':');
   const name = EksClusterName.of(resource.replace(/^cluster\//, ''));

@@ -35,7 +35,7 @@ const ROLE_ANNOTATION = 'eks.amazonaws.com/role-arn';
 
 export type ClusterFacts = Awaited<ReturnType<typeof readCluster>>;
 export type Manager = Awaited<ReturnType<typeof readManager>>;
-/** An EKS cluster of a control plane, or of spec.eksCluster in an AWSFargateProfile. */
+/** From a control plane, or from an AWSFargateProfile's spec.eksCluster. */
 export type NamedCluster = ReturnType<typeof namedClusters>[number];
 
 type Objects = readonly KubeObject[];
@@ -70,8 +70,8 @@ export const listAllObjects = (client: KubeClient, signal: AbortSignal): Promise
 export const decoded = (objects: Objects): readonly api.AWSFargateProfile[] => decodeObjects(objects).objects;
 
 /**
- * Reads the manager's Deployment. Without a Deployment, the manager runs elsewhere, and its permissions, and maybe its
- * Lease, are not known. `isSeen`: the Deployments could be listed.
+ * Without a Deployment, the manager runs elsewhere, and its permissions, and maybe its Lease, are not known. `isSeen`
+ * says whether the Deployments could be listed.
  */
 async function readManager(
   client: KubeClient,
@@ -113,10 +113,7 @@ async function readManager(
   };
 }
 
-/**
- * Returns the missing permissions per resource, e.g. `get, patch
- * awsfargateprofiles/status.infrastructure.cluster.x-k8s.io`.
- */
+/** Returns texts such as `get, patch awsfargateprofiles/status.infrastructure.cluster.x-k8s.io`. */
 async function missingOf(client: KubeClient, role: RbacRole, { namespace, name }: ObjectKey, signal: AbortSignal) {
   const user = `system:serviceaccount:${namespace}:${name}`;
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
@@ -133,7 +130,7 @@ async function missingOf(client: KubeClient, role: RbacRole, { namespace, name }
   return [...byResource].map(([of, all]) => `${[...new Set(all.map(({ verb }) => verb))].join(', ')} ${of}`);
 }
 
-/** Returns caches that are filled once, with what the controllers read from their own caches. */
+/** The caches are filled once, with what the controllers read from their own caches. */
 async function readIdentities(listIn: (resource: Resource) => Promise<Answer<Objects>>): Promise<IdentityCaches> {
   const { IDENTITY_GROUP: group, IDENTITY_VERSION: version, IDENTITY_PLURALS: plurals } = external;
   const stores = new Map<string, Store>();
@@ -173,7 +170,7 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
       status.account,
     ]),
   );
-  /** Returns the manager's condition about the credentials that it uses for an EKS cluster. */
+  /** The manager's condition about the credentials that it uses for an EKS cluster. */
   const conditionOf = (namespace: string, name: string, identity: string) =>
     profiles
       .filter(({ metadata, status }) => metadata.namespace === namespace && status?.eksClusterName === name)
@@ -190,7 +187,7 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
     const { namespace, name, region } = cluster;
     const chain = resolveIdentity(identityRef, namespace, caches, field);
     const { roleIdentities = [], staticIdentity } = E.isRight(chain) ? chain.right : {};
-    /** The role that is assumed last; undefined: the credentials come from the manager or a Secret. */
+    /** The role that is assumed last. If undefined, the credentials come from the manager or a Secret. */
     const { roleARN: roleArn, externalID: externalId } = roleIdentities.at(-1)?.spec ?? {};
     const identity = credentialsName(identityRef);
     return {
@@ -201,7 +198,7 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
       problem: E.isLeft(chain) ? chain.left : undefined,
       roleArn,
       isManager: E.isRight(chain) && roleArn === undefined && staticIdentity === undefined,
-      /** undefined: not known without AWS. */
+      /** Undefined if only AWS knows it. */
       account: accounts.get([namespace, name, region].join()) ?? (roleArn && parseRoleArn(roleArn)?.account),
     };
   });

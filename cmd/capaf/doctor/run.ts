@@ -26,8 +26,7 @@ export async function runDoctor(options: DoctorOptions, io: Io): Promise<ExitCod
   const cluster = await readCluster(kube.client, options.managerNamespace, io.signal);
   const dns = await readDns(options, kube, io);
   const facts = await readAws(aws, cluster, options.scanRoles === true, io.clock.now());
-  // The objects are listed again after AWS was read, so that resources of an object that was created in the meantime do
-  // not count as orphans.
+  // The objects are listed again after AWS was read, so that resources of a new object do not count as orphans.
   const objects = await listAllObjects(kube.client, io.signal);
   const orphans = E.isLeft(facts.caller)
     ? E.left('nothing in AWS is seen without credentials')

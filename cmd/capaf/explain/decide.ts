@@ -6,10 +6,10 @@ import { findMismatch } from '../../../pkg/fargate/selectors.ts';
 import { shellCommand } from '../shell.ts';
 import type { Pod } from './pod.ts';
 
-/** What is known about a Fargate profile, from EKS, from its AWSFargateProfile, or from both. */
+/** The facts come from EKS, from the profile's AWSFargateProfile, or from both. */
 export interface Profile {
   readonly name: string;
-  /** The status in EKS, such as `ACTIVE`; `absent` if the profile exists only in an object. */
+  /** The status in EKS, such as `ACTIVE`. `absent` if the profile exists only in an object. */
   readonly status: string;
   /** `undefined` if only EKS knows the selectors, and did not answer. */
   readonly selectors: readonly FargateSelector[] | undefined;
@@ -22,33 +22,27 @@ export interface Profile {
 }
 
 export interface ProfileVerdict extends Pick<Profile, 'name' | 'status' | 'object'> {
-  /** `null` if the selectors of the profile are not known. */
+  /** `null` if the profile's selectors are not known. */
   readonly matches: boolean | null;
-  /** `mismatch` is the first reason why the pod does not match the selector; `null` if it matches. */
+  /** `mismatch` is the first reason why the pod does not match the selector. `null` if it matches. */
   readonly selectors: readonly (FargateSelector & { readonly matches: boolean; readonly mismatch: string | null })[];
 }
 
 export interface Verdict {
-  /**
-   * The name of the profile that has taken the pod. If no profile has taken the pod, the name of the profile that would
-   * take a new copy of it.
-   */
+  /** The profile that has taken the pod, or that would take a new copy of a pod that no profile has taken. */
   readonly taker: string | null;
   readonly summary: string;
   readonly profiles: readonly ProfileVerdict[];
-  /** Why the pod does not, or may not, start on Fargate although a profile matches; each with its fix. */
+  /** Why the pod does not, or may not, start on Fargate although a profile matches. Each contains its fix. */
   readonly traps: readonly string[];
 }
 
 /** EKS ignores pods with the value `ec2`, which older versions of CoreDNS set. */
 const COMPUTE_TYPE_ANNOTATION = 'eks.amazonaws.com/compute-type';
-/** How long EKS may still miss a profile's pods after the profile becomes ACTIVE: eksctl-io/eksctl#3615. */
+/** EKS may still miss a profile's pods for this long after the profile becomes ACTIVE: eksctl-io/eksctl#3615. */
 const SETTLING: Ms = 30_000;
 
-/**
- * Decides as EKS does. `profiles` belong to the EKS cluster, in any order; `isComplete`: the cluster has no other
- * profiles.
- */
+/** Decides as EKS does. `profiles` belong to the EKS cluster, in any order. With `isComplete`, there are no others. */
 export function decide(pod: Pod, profiles: readonly Profile[], isComplete: boolean, now: Ms): Verdict {
   const sorted = profiles.toSorted((a, b) => (isPreferred(a.name, b.name) ? -1 : 1));
   const judged = sorted.map((profile) => ({ ...profile, ...judge(pod, profile) }));
@@ -150,10 +144,7 @@ function whyAskedDoesNot(asked: string, judged: readonly Judged[]): string {
   return `its label ${PROFILE_LABEL} names profile "${asked}", which ${problem}.`;
 }
 
-/**
- * Decides about an existing pod: EKS chose the profile when the pod was created, so the current selectors do not
- * matter.
- */
+/** EKS chose the profile when the pod was created, so the current selectors do not matter. */
 function decideAdmitted(pod: Pod, taker: string, judged: readonly Judged[], isComplete: boolean): Decision {
   const status = judged.find(({ name }) => name === taker)?.status;
   const traps: string[] = [];

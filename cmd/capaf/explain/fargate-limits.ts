@@ -2,13 +2,13 @@ import { findNodeProblems } from '../../../pkg/fargate/node-labels.ts';
 import { type FieldProblem, findFieldProblems } from '../../../pkg/fargate/pod-limits.ts';
 import type { Pod } from './pod.ts';
 
-/** A field of a pod that Fargate refuses. `field` is a path in the manifest. */
+/** Fargate refuses the field. `field` is a path in the manifest. */
 export interface Violation {
   readonly field: string;
   readonly message: string;
 }
 
-/** The limits that a pod exceeds, except for the volumes that it claims. */
+/** Omits the volumes that the pod claims. */
 export interface Limits {
   readonly violations: readonly Violation[];
   /** Why Fargate may refuse the pod. */

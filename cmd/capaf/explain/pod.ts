@@ -4,9 +4,9 @@ import { fieldAt, isRecord, textAt, type UnknownRecord } from 'controller-runtim
 import { type Path, type SourceDocument, decodeAt, listAt, readDocuments, valueAt } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
 
-/** A pod, or the pods that a workload creates from its template. */
+/** An existing pod, or the pods that a workload creates from its template. */
 export interface Pod {
-  /** The kind of the manifest: `Pod`, `Deployment`, … */
+  /** Such as `Pod` or `Deployment`. */
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
@@ -15,15 +15,15 @@ export interface Pod {
   readonly spec: UnknownRecord;
   /** The path of `spec` in the manifest, e.g. `spec.template.spec`. */
   readonly path: string;
-  /** The kind of the pod's controller; for a template, the kind of the manifest. */
+  /** The kind of the pod's controller. For a template, the kind of the manifest. */
   readonly owner: string | undefined;
-  /** The claim templates of a StatefulSet: each of its pods gets a claim from each template. */
+  /** Each pod of a StatefulSet gets a claim from each template. */
   readonly claimTemplates: readonly unknown[];
   /** Set if the pod already exists, so that EKS no longer chooses a profile. */
   readonly created?: { readonly at: Ms | undefined; readonly uid: string; readonly status: unknown };
 }
 
-/** The paths of the pod templates in the known kinds. In other kinds, a field `template` may not be a pod template. */
+/** By kind. In other kinds, a field `template` may not be a pod template. */
 const TEMPLATES: ReadonlyMap<string, Path> = new Map<string, Path>([
   ['Pod', []],
   ['PodTemplate', ['template']],
@@ -73,7 +73,7 @@ export const textsOf = (value: unknown): Readonly<Record<string, string>> =>
     ),
   );
 
-/** Accepts `null` as an absent field, as Go does. */
+/** `null` counts as an absent field, as in Go. */
 const absentOr = <A>(field: s.Field<A>) => s.optional(s.nullable(field));
 const Texts = absentOr(s.map(s.nullable(s.string())));
 const Metadata = s.object({ namespace: absentOr(s.string()), labels: Texts, annotations: Texts });
@@ -86,7 +86,7 @@ export interface PodFile {
 }
 
 /**
- * Reads a pod from a file. `name` selects a workload if the file contains more than one, as `web` or `deployment/web`.
+ * `name` selects a workload if the file contains more than one, as `web` or `deployment/web`.
  * @throws Failure
  */
 export async function readPodFile(

@@ -12,7 +12,7 @@ import type { Profile } from './decide.ts';
 
 type Objects = readonly AWSFargateProfile[];
 
-/** Reads the cluster and its profiles from the management cluster. @throws Failure; KubeError */
+/** Reads the management cluster. @throws Failure; KubeError */
 export async function readManaged({ client, namespace }: KubeAccess, cluster: string, { signal }: Io) {
   const { name, region, controlPlane } = await findEksCluster(client, { namespace, name: cluster }, signal);
   if (region === undefined) throw new Failure(`${controlPlane} has no spec.region; set it`);
@@ -24,10 +24,7 @@ export async function readManaged({ client, namespace }: KubeAccess, cluster: st
   };
 }
 
-/**
- * Returns the profiles of the EKS cluster: those in EKS, with facts from the objects, and those that exist only in
- * objects. If EKS does not answer, uses only the objects.
- */
+/** Adds facts from the objects to the profiles in EKS. If EKS does not answer, uses only the objects. */
 export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[] | undefined): readonly Profile[] {
   if (inEks === undefined) return objects.flatMap((object) => [toProfile(object, undefined), ...inReplacement(object)]);
   const predecessors = new Set(objects.flatMap(({ status }) => status?.predecessors?.map(({ name }) => name) ?? []));
@@ -67,16 +64,13 @@ function isSpecOfProfile(object: AWSFargateProfile): boolean {
   return metadata.generation === status.observedGeneration && successorsOf(object).length === 0 && !isDifferent;
 }
 
-/**
- * Returns the replacement profiles that the controller has requested from EKS, but that have not yet taken over from
- * the profile in status.
- */
+/** The controller has requested these replacements, but they have not taken over from the profile in status yet. */
 const successorsOf = (object: AWSFargateProfile): readonly string[] =>
   recordOf(object).profiles.flatMap(({ name, served }) =>
     served === true || name === object.status?.profileName ? [] : [name],
   );
 
-/** Returns the object's other profiles during a replacement. The spec then describes the new profile. */
+/** During a replacement, the spec describes the new profile. */
 function inReplacement(object: AWSFargateProfile): readonly Profile[] {
   const { metadata, spec, status = {} } = object;
   const key = keyText(keyOf({ metadata }));

@@ -40,12 +40,12 @@ export interface ExplainOptions extends CommonOptions, ClusterOptions {
   readonly filename?: string;
 }
 
-/** The output of the command, in the shape of `-o json`. */
+/** In the shape of `-o json`. */
 export interface Explanation extends Verdict {
   readonly violations: readonly Violation[];
-  /** Messages about a pod that is Pending. */
+  /** Messages about a Pending pod. */
   readonly said: readonly Said[];
-  /** Fields that Fargate ignores or that conflict with its own use; the pod still starts. */
+  /** Fields that Fargate ignores or that conflict with its own use. The pod still starts. */
   readonly advice: readonly string[];
   /** `null` if the pod is larger than the largest size. */
   readonly size: Size | null;
@@ -56,7 +56,7 @@ export interface Explanation extends Verdict {
 interface Access {
   readonly aws: AwsAccess;
   readonly management: KubeAccess | undefined;
-  /** The cluster of the pod. For a manifest, it is needed only for claims, and `noWorkload` says why it is absent. */
+  /** The pod's cluster. A manifest needs it only for claims, and `noWorkload` says why it is absent. */
   readonly workload: KubeAccess | undefined;
   readonly noWorkload: string;
 }
@@ -79,8 +79,8 @@ export async function runExplainPod(name: string | undefined, options: ExplainOp
 const NOT_ASKED = 'its cluster was not asked; --kubeconfig or --context names it';
 
 /**
- * Opens the pod's cluster. With --eks-cluster, this is the cluster of --kubeconfig and --context, as in kubectl. The
- * current context may belong to any cluster, so it is not used for a manifest.
+ * With --eks-cluster, the pod's cluster is that of --kubeconfig and --context, as in kubectl. The current context may
+ * belong to any cluster, so it is not used for a manifest.
  */
 async function openWorkload(options: ExplainOptions, management: KubeAccess | undefined, io: Io) {
   const { workloadKubeconfig, filename, cluster: name = '', eksCluster, kubeconfig, context } = options;
@@ -131,12 +131,12 @@ export async function explain(name: string | undefined, options: ExplainOptions,
   };
 }
 
-/** Reports whether the pod runs on Fargate: Fargate has then not refused it. */
+/** If the pod runs on Fargate, Fargate has not refused it. */
 const isOnFargate = ({ spec, created }: Pod): boolean =>
   spec['schedulerName'] === 'fargate-scheduler' &&
   ['Running', 'Succeeded'].includes(textAt(created?.status, 'phase') ?? '');
 
-/** The EKS cluster of the pod. */
+/** The pod's EKS cluster. */
 interface Target {
   readonly name: EksClusterName;
   readonly region: string;
@@ -183,7 +183,7 @@ async function readPod(
   return { pod, documents: [] };
 }
 
-/** Reports whether the exit code is 0. Advice does not count, because it does not prevent a pod from starting. */
+/** If true, the exit code is 0. Advice does not count, because it does not prevent a pod from starting. */
 export const isFine = ({ taker, violations, traps, said }: Explanation): boolean =>
   taker !== null && violations.length === 0 && traps.length === 0 && said.length === 0;
 

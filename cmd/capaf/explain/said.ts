@@ -7,9 +7,9 @@ import { Unseen } from '../aws.ts';
 import { listAt } from '../documents.ts';
 import type { Pod } from './pod.ts';
 
-/** A message of Kubernetes or Fargate about a pod that has not started. */
+/** From Kubernetes or Fargate, about a pod that has not started. */
 export interface Said {
-  /** The source of the message, such as `fargate-scheduler`. */
+  /** Such as `fargate-scheduler`. */
   readonly source: string;
   readonly message: string;
   readonly fix: string | null;
@@ -19,12 +19,10 @@ const MAX_SHOWN = 5;
 const MAX_LENGTH = 1_000;
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
-/** Reasons of events that do not prevent a pod from starting: without a ConfigMap, Fargate does not log. */
+/** Events with these reasons do not prevent a pod from starting: without a ConfigMap, Fargate does not log. */
 const HARMLESS = ['LoggingDisabled', 'LoggingEnabled'];
 
-/**
- * Reads the messages about a Pending pod, the newest first, each text once. @throws KubeError; Unseen without a cluster
- */
+/** Reads the messages about a Pending pod, the newest first. @throws KubeError; Unseen without a cluster */
 export async function readSaid(
   pod: Pod,
   client: KubeClient | undefined,
@@ -45,7 +43,7 @@ export async function readSaid(
 
 type Text = readonly [source: string, message: string | undefined];
 
-/** Returns the message of the condition PodScheduled, and why containers wait. */
+/** The message of the condition PodScheduled, and why containers wait. */
 function fromStatus(status: unknown): readonly Text[] {
   const containers = ['initContainerStatuses', 'containerStatuses'].flatMap((field) => listAt(status, field));
   const waiting = containers.map((each): Text => {

@@ -22,7 +22,7 @@ const Policy = s.object({
 });
 type Policy = s.TypeOf<typeof Policy>;
 
-/** Finds problems with a SecurityGroupPolicy, whose groups replace the cluster's group. @throws KubeError; Unseen */
+/** A SecurityGroupPolicy's groups replace the cluster's group. @throws KubeError; Unseen */
 export async function findGroupTrap(
   pod: Pod,
   client: KubeClient,
@@ -59,7 +59,7 @@ const doesSelect = (
 const isMet = (selector: LabelSelector | undefined, labels: Readonly<Record<string, string>>): boolean =>
   selector !== undefined && E.getOrElse(() => false)(evaluateSelector(selector, labels));
 
-/** Reads the security group that EKS creates for a cluster, which Fargate assigns to pods. @throws Unseen */
+/** EKS creates this security group for a cluster, and Fargate assigns it to pods. @throws Unseen */
 export const readClusterGroup = (aws: AwsAccess, region: string, name: string): Promise<string | undefined> =>
   aws.ask('eks', 'DescribeCluster', region, async ({ eks }) => {
     const { cluster } = await eks.send(new DescribeClusterCommand({ name }));

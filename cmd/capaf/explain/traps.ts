@@ -5,7 +5,7 @@ import { type Asked, type AwsAccess, attempt, readFreeAddresses, seen } from '..
 import { readPodRole } from '../pod-role.ts';
 import { shellCommand } from '../shell.ts';
 
-/** Finds reasons in AWS why the pods of a profile may not start. */
+/** Finds reasons in AWS why a profile's pods may not start. */
 export const findTraps = async (
   aws: AwsAccess,
   session: Session,
@@ -15,10 +15,7 @@ export const findTraps = async (
   ['the free addresses of the subnets', await attempt(() => findSubnetTrap(aws, session.region, subnets))],
 ];
 
-/**
- * Finds why pods cannot join the cluster: the access entry must belong to the current pod execution role, not to an
- * earlier role of the same name.
- */
+/** Pods cannot join the cluster if the access entry belongs to an earlier role of the same name. */
 async function findAccessEntryTrap(session: Session, name: EksClusterName, principal: RoleArn) {
   const { clusters, region } = session;
   const mode = (await seen(clusters.describe(name)))?.authenticationMode ?? 'CONFIG_MAP';
@@ -33,7 +30,6 @@ async function findAccessEntryTrap(session: Session, name: EksClusterName, princ
   );
 }
 
-/** Returns the commands that replace a role's access entry. */
 export function entryCommands(region: string, cluster: string, principal: string): readonly string[] {
   const flags = [`--region=${region}`, `--cluster-name=${cluster}`, `--principal-arn=${principal}`];
   return [
@@ -42,7 +38,7 @@ export function entryCommands(region: string, cluster: string, principal: string
   ];
 }
 
-/** Finds subnets without free addresses, because each Fargate pod takes an address from one of the subnets. */
+/** Each Fargate pod takes a free address from one of the subnets. */
 async function findSubnetTrap(aws: AwsAccess, region: string, subnets: readonly string[]) {
   const free = [...(await readFreeAddresses(aws, region, subnets)).values()];
   if (free.length === 0 || free.some((count) => count > 0)) return undefined;

@@ -11,10 +11,10 @@ import { listAt } from '../documents.ts';
 import type { Violation } from './fargate-limits.ts';
 import type { Pod } from './pod.ts';
 
-/** Where claims, classes and volumes are looked up: the documents of the pod's file, and the pod's cluster. */
+/** Claims, classes and volumes are looked up in the documents of the pod's file, and in the pod's cluster. */
 export interface VolumeSource {
   readonly documents: readonly unknown[];
-  /** `undefined` if the cluster is not read; `why` then says why. */
+  /** `undefined` if the cluster is not read. `why` then says why. */
   readonly client: KubeClient | undefined;
   readonly why: string;
   readonly signal: AbortSignal;
@@ -44,7 +44,6 @@ function claimsOf({ spec, path, claimTemplates }: Pod): readonly Claim[] {
   return [...ofVolumes, ...ofTemplates];
 }
 
-/** Reports for each claim of the pod whether Fargate mounts its volume. */
 export const findClaims = (pod: Pod, source: VolumeSource): Promise<readonly Asked<VolumeFinding>[]> =>
   Promise.all(
     claimsOf(pod).map(async (claim): Promise<Asked<VolumeFinding>> => {
@@ -76,8 +75,8 @@ const ASKS_ONCE = 'Fargate asks for it only once, so create the pod again when t
 const BINDS_LATER =
   'Fargate asks only once whether the claim is Bound, perhaps too early; then create the pod again when the claim is Bound';
 /**
- * https://docs.aws.amazon.com/eks/latest/userguide/efs-csi.html. In kubernetes-sigs/aws-efs-csi-driver#793, a pod has
- * started nevertheless after it was created again.
+ * https://docs.aws.amazon.com/eks/latest/userguide/efs-csi.html. In kubernetes-sigs/aws-efs-csi-driver#793, a pod
+ * nevertheless started after it was created again.
  */
 const NOT_CREATED =
   'AWS does not support volumes on Fargate that the EFS driver creates; create a PersistentVolume for the claim';
@@ -107,7 +106,7 @@ function findInFile({ documents, client }: VolumeSource, resource: Resource, key
 const readLive = ({ client, signal }: VolumeSource, resource: Resource, key: ObjectKey) =>
   client?.get(resource, key, { signal });
 
-/** Reads an object from the file, else from the cluster. @throws Unseen */
+/** The file has precedence over the cluster. @throws Unseen */
 async function read(source: VolumeSource, resource: Resource, key: ObjectKey): Promise<unknown> {
   const found = findInFile(source, resource, key) ?? (await readLive(source, resource, key));
   if (found === undefined && source.client === undefined) throw new Unseen(source.why);
@@ -115,13 +114,12 @@ async function read(source: VolumeSource, resource: Resource, key: ObjectKey): P
 }
 
 interface Mount {
-  /** Why Fargate does not mount the volume. */
   readonly problem?: string | undefined;
-  /** The EFS driver creates the volume. */
+  /** Whether the EFS driver creates the volume. */
   readonly isCreated?: boolean;
 }
 
-/** Returns what is known about the volume of a claim or of a claim template. @throws Unseen */
+/** `claim` can be a claim template. @throws Unseen */
 async function findMount(source: VolumeSource, claim: unknown): Promise<Mount> {
   const annotations = fieldAt(fieldAt(claim, 'metadata'), 'annotations');
   const spec = fieldAt(claim, 'spec');
@@ -152,7 +150,7 @@ async function findMount(source: VolumeSource, claim: unknown): Promise<Mount> {
   return { problem: findClassProblem(found), isCreated: isCreatedByEfs(found) };
 }
 
-/** Finds the default class. If there are several, Kubernetes uses the newest. @throws Unseen */
+/** If there are several default classes, Kubernetes uses the newest. @throws Unseen */
 async function findDefaultClass({ client, why, signal }: VolumeSource): Promise<unknown> {
   if (client === undefined) throw new Unseen(why);
   const { items } = await client.list(CLASSES, { signal });

@@ -13,7 +13,7 @@ import { type Path, type SourceDocument, decodeAt, valueAt } from '../documents.
 export interface SourceProfile extends Partial<Omit<Facts, 'tags'>>, Pick<Facts, 'tags'> {
   /** The owner and the place, such as `eksctl ClusterConfig, cluster.yaml:12:5`. */
   readonly source: string;
-  /** CloudFormation's logical ID, with which it tags the resources that it creates. */
+  /** CloudFormation tags the resources that it creates with this logical ID. */
   readonly logicalId?: string;
   /** How the current owner releases the profile without deleting it. */
   readonly release: readonly string[];
@@ -22,7 +22,7 @@ export interface SourceProfile extends Partial<Omit<Facts, 'tags'>>, Pick<Facts,
 type Facts = ReturnType<typeof readFacts>;
 type Fact = keyof typeof FIELDS;
 
-/** The names of each fact's field in the EKS API, in CloudFormation, in Terraform and in manifests. */
+/** Each fact's field names in the EKS API, in CloudFormation, in Terraform and in manifests. */
 const FIELDS = {
   cluster: /^cluster_?name$/i,
   name: /^(?:fargate_?profile_?)?name$/i,
@@ -34,10 +34,7 @@ const FIELDS = {
   arn: /^(?:fargate_?profile_?)?arn$/i,
 };
 
-/**
- * Reads each fact from the first path that contains it. @throws Failure if a value is wrong, or a required fact is
- * absent
- */
+/** For each fact, the first path that contains it counts. @throws Failure if a value is wrong or missing */
 export function readFacts(document: SourceDocument, paths: readonly Path[], required: readonly Fact[]) {
   // The longest name comes first, because Terraform's `tags_all` also contains the `default_tags`.
   const fields = paths.flatMap((path) =>
@@ -67,17 +64,14 @@ const isEmpty = (value: unknown): boolean =>
 
 const absent = (wanted: string) => s.refine(s.anything(), () => E.left(wanted));
 
-/**
- * Reports whether a value contains a CloudFormation intrinsic function, and is thus not known: `{"Ref": "Role"}`, or in
- * YAML `!Ref Role`.
- */
+/** CloudFormation's intrinsic functions, such as `{"Ref": "Role"}`, or in YAML `!Ref Role`, have unknown results. */
 function hasIntrinsic(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const [key = '', ...others] = Object.keys(value);
   return (others.length === 0 && /^(?:Ref$|Fn::|!)/.test(key)) || Object.values(value).some(hasIntrinsic);
 }
 
-/** Declares a string field; `to` returns `undefined` for an invalid text. */
+/** `to` returns `undefined` for an invalid text. */
 const valid = <A>(wanted: string, to: (text: string) => A | undefined): s.Field<A> =>
   s.refine(s.string({ wanted }), (text) => {
     const value = to(text);
@@ -103,7 +97,7 @@ const regionField = matching('an AWS region, such as eu-west-1', /^[a-z]+(?:-[a-
 const arnField = matching('the ARN of a Fargate profile', /^arn:[a-z-]+:eks:[a-z]+(?:-[a-z0-9]+)+:/);
 const subnetsField = s.list(matching('the id of a subnet, such as subnet-0123456789abcdef0', /^subnet-[0-9a-z-]+$/));
 
-/** Tags as a map, or as CloudFormation's list of keys and values. */
+/** A map, or CloudFormation's list of keys and values. */
 const pairsField: s.Field<Tags> = s.view(
   s.listOr(s.list(s.object({ Key: s.string(), Value: s.string() })), s.map(s.string())),
   (found) => (isRecord(found) ? found : Object.fromEntries(found.map(({ Key, Value }) => [Key, Value]))),

@@ -82,12 +82,12 @@ async function listLive(target: Target, aws: AwsAccess): Promise<readonly Source
   return names.map((name) => ({ ...facts, name }));
 }
 
-/** The tag that CloudFormation sets. */
+/** CloudFormation sets this tag. */
 const LOGICAL_ID_TAG = 'aws:cloudformation:logical-id';
 
 /**
- * Finds the names of profiles whose template leaves the name to CloudFormation. Among the profiles that no other source
- * names, takes the only one with CloudFormation's tag, or else the only one with the same selectors.
+ * For profiles whose template leaves the name to CloudFormation. Among the profiles that no other source names, takes
+ * the only one with CloudFormation's tag, or else the only one with the same selectors.
  */
 async function findNames(sources: readonly SourceProfile[], aws: AwsAccess): Promise<readonly SourceProfile[]> {
   const used = new Set(sources.map(({ name }) => name));
@@ -113,7 +113,7 @@ const lookUp = ({ cluster, region, name }: SourceProfile, aws: AwsAccess): Promi
     return seen((await aws.open(region)).profiles.describe(cluster, name));
   });
 
-/** Returns the profiles of the EKS cluster in the options, and a note about each other profile. */
+/** Returns a note about each profile outside of the EKS cluster in the options. */
 function divide(sources: readonly SourceProfile[], { eksCluster, region }: Target) {
   const isHere = (source: SourceProfile): boolean =>
     source.cluster === eksCluster && (region === undefined || source.region === region);
@@ -122,7 +122,7 @@ function divide(sources: readonly SourceProfile[], { eksCluster, region }: Targe
   return { here: sources.filter(isHere), notes: sources.filter((source) => !isHere(source)).map(note) };
 }
 
-/** Returns unique DNS names for names that may contain upper case and underscores. */
+/** Names of profiles may contain upper case and underscores. The result contains unique DNS names. */
 export function objectNames(sources: readonly Pick<SourceProfile, 'name'>[]): readonly string[] {
   const used = new Set<string>();
   const counts = new Map<string, number>();

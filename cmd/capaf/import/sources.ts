@@ -26,7 +26,7 @@ const readDescribed: Reader = (document) => {
 };
 
 /**
- * Reads templates of CloudFormation and of the CDK.
+ * Also reads the CDK's templates.
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-eks-fargateprofile.html
  */
 const readCloudFormation: Reader = (template) => {
@@ -149,7 +149,7 @@ const readCrossplane: Reader = (document) =>
       const { name, kubectl, owners } = object;
       const paths = ['spec.forProvider', 'status.atProvider'].map((path) => path.split('.'));
       const facts = readFacts(object, paths, []);
-      // The name in AWS; Upbound's provider stores it as `<cluster>:<profile>`.
+      // The name in AWS. Upbound's provider stores it as `<cluster>:<profile>`.
       const path = ['metadata', 'annotations', EXTERNAL_NAME];
       const id = textAt(valueAt(object.value, ['status', 'atProvider']), 'id');
       const externalName = textAt(valueAt(object.value, path.slice(0, -1)), EXTERNAL_NAME) ?? id ?? name;

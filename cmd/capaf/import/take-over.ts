@@ -12,13 +12,13 @@ import type { Answer } from '../aws.ts';
 import { shellCommand } from '../shell.ts';
 import type { SourceProfile } from './facts.ts';
 
-/** The options about the new objects and the EKS cluster of the profiles. */
+/** From the options: the new objects' place, and the profiles' EKS cluster. */
 export interface Target {
   readonly namespace: string;
-  /** `undefined`: the objects set spec.eksCluster instead. */
+  /** If `undefined`, the objects set spec.eksCluster instead. */
   readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
-  /** `undefined`: any region; it comes from the sources. */
+  /** If `undefined`, the region comes from the sources. */
   readonly region: string | undefined;
 }
 
@@ -33,7 +33,7 @@ const VERDICTS = {
   incomplete: 'left out because not all is known',
 } as const;
 
-/** An element of the output in JSON. */
+/** In the shape of `-o json`. */
 export interface TakeOver {
   readonly profile: string | undefined;
   readonly eksCluster: string | undefined;
@@ -41,15 +41,15 @@ export interface TakeOver {
   readonly source: string;
   readonly verdict: keyof typeof VERDICTS;
   readonly notes: readonly string[];
-  /** The steps, in an order in which no owner deletes the profile. */
+  /** In an order in which no owner deletes the profile. */
   readonly steps: readonly string[];
   readonly manifest?: object;
 }
 
-/** Reports whether the user has to decide something, or to check AWS. */
+/** The user has to decide something, or to check AWS. */
 export const needsAttention = ({ verdict }: TakeOver): boolean => ['differs', 'absent', 'incomplete'].includes(verdict);
 
-/** Returns how to take over a profile. `name` is the name of the new object. */
+/** `name` is the name of the new object. */
 export function takeOver(source: SourceProfile, lookup: Lookup, target: Target, name: string): TakeOver {
   const { cluster: eksCluster, region, name: profile } = source;
   const result = (verdict: TakeOver['verdict'], ...notes: readonly string[]) => {
@@ -95,10 +95,7 @@ const withValuesOfAws = (source: SourceProfile, profile: FargateProfile): Source
   tags: profile.tags,
 });
 
-/**
- * Describes the differences between source and AWS. Most owners set more tags than the source contains, so only tags
- * missing from AWS count.
- */
+/** Most owners set more tags than the source contains, so only tags missing from AWS count. */
 function describeDifferences(source: SourceProfile, profile: FargateProfile): readonly string[] {
   const { selectors, subnetIDs: subnets, roleARN: roleArn, tags } = source;
   const inAws = (key: string): string | undefined => tagKeys.tagValue(profile.tags, key, tagKeys.keepCase);
@@ -112,7 +109,7 @@ function describeDifferences(source: SourceProfile, profile: FargateProfile): re
   ];
 }
 
-/** Returns the manifest, in which fields may be `undefined`: YAML and JSON omit them. */
+/** Fields may be `undefined`. YAML and JSON omit them. */
 const toManifest = (found: SourceProfile, { namespace, clusterName }: Target, name: string): object => ({
   apiVersion: API_VERSION,
   kind: KIND,
@@ -132,7 +129,7 @@ const toManifest = (found: SourceProfile, { namespace, clusterName }: Target, na
 const orAbsent = (map: tagKeys.Tags): tagKeys.Tags | undefined => (Object.keys(map).length === 0 ? undefined : map);
 
 /**
- * The prefixes of controllers' tags. Such tags, and those of AWS, stay on the profile, but are not allowed in
+ * Controllers' tags have these prefixes. Such tags, and those of AWS, stay on the profile, but are not allowed in
  * spec.additionalTags.
  */
 const RESERVED = [tagKeys.CLUSTER_TAG_PREFIX, tagKeys.OWNER_TAG.slice(0, tagKeys.OWNER_TAG.lastIndexOf('/') + 1)];

@@ -16,7 +16,7 @@ import { Failure, type Io } from '../io.ts';
 
 export type Manifest = ReturnType<typeof toManifest>[number];
 
-/** Reads AWSFargateProfiles from files, folders, and for `-` from standard input. @throws Failure with file and line */
+/** `paths` are files, folders, and `-` for standard input. @throws Failure with file and line */
 export async function readManifests(paths: readonly string[], io: Io): Promise<readonly Manifest[]> {
   const files = (await Array.fromAsync(paths, listFiles)).flat();
   const documents = await Array.fromAsync(files, (file) => readDocuments(file, io));
@@ -55,7 +55,7 @@ const recordAt = (value: unknown): Readonly<Record<string, unknown>> => (isRecor
 
 /**
  * Returns the object that the API server would store. Fields missing from the manifest are removed from the spec, as by
- * `kubectl replace`; labels and annotations from other clients stay. `live` is the current object.
+ * `kubectl replace`. Labels and annotations from other clients stay. `live` is the current object.
  * @throws Failure with the API server's answer
  */
 export async function dryRun(

@@ -8,24 +8,24 @@ import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import { OWNER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 
-/** A change in AWS, in the terms of AWS's API. */
+/** In the terms of AWS's API. */
 export interface PlannedChange {
   readonly operation: string;
   readonly resource: string;
   readonly fields: readonly ChangedField[];
-  /** The name of the Fargate profile that EKS deletes. */
+  /** EKS deletes the Fargate profile of this name. */
   readonly deletedProfile?: string;
 }
 
 export interface ChangedField {
   readonly name: string;
-  /** `undefined`: the field is not set yet. */
+  /** `undefined` if the field is not set yet. */
   readonly before?: unknown;
-  /** `undefined`: the field is removed. */
+  /** `undefined` if the field is removed. */
   readonly after?: unknown;
-  /** The Fargate profile that is replaced, because EKS cannot change this field. */
+  /** This Fargate profile is replaced, because EKS cannot change the field. */
   readonly replaces?: string;
-  /** Selectors of the replaced profile: a pod can match them and match no selector of the new profile. */
+  /** Selectors of the replaced profile. A pod can match them and match no selector of the new profile. */
   readonly uncovered?: readonly cloud.FargateSelector[];
 }
 
@@ -59,9 +59,9 @@ class Answers<A> extends Map<string, { readonly answer: A }> {
 export type PlannedAws = ReturnType<typeof plannedAws>;
 
 /**
- * Simulates AWS after the controller's changes. Each fact comes from AWS when it is first read; a change stays in
+ * Simulates AWS after the controller's changes. Each fact comes from AWS when it is first read. A change stays in
  * memory, and is passed to `onChange`. `rolesAhead` are the roles that the reconciles of a cluster read one after the
- * other; the first read of one of them reads all.
+ * other. The first read of one of them reads all.
  */
 export function plannedAws(
   live: cloud.Sessions,
@@ -75,7 +75,7 @@ export function plannedAws(
   const policies = new Answers<readonly string[]>();
   const entries = new Answers<cloud.AccessEntryLookup>();
 
-  /** Records a change. `apply` returns the response of the call. */
+  /** `apply` returns the response of the call. */
   const change = async <A>(
     operation: string,
     resource: string,
@@ -87,7 +87,7 @@ export function plannedAws(
     onChange({ operation, resource, fields, ...(deletedProfile !== undefined && { deletedProfile }) });
     return E.right(answer);
   };
-  /** Changes a resource that a reconcile has read before. */
+  /** A reconcile must have read the resource before. */
   function update<A extends Shown>(
     operation: string,
     resource: string,
@@ -247,7 +247,7 @@ export function plannedAws(
         now: () => clock.now(),
       }))(await live.open(...request)),
 
-    /** Finishes EKS's changes of profiles. Returns descriptions of the finished changes. */
+    /** Finishes EKS's changes of profiles, and returns their descriptions. */
     finishChanges: (): readonly string[] =>
       [...profiles].flatMap(([key, { answer }]) => {
         if (answer.kind !== 'found') return [];
@@ -271,7 +271,7 @@ const newFields = (fields: Readonly<Record<string, unknown>>): readonly ChangedF
 
 type NewProfile = Parameters<cloud.Session['profiles']['create']>[0];
 
-/** Returns the fields of a new profile. `old` is the profile that it replaces. Without subnets, EKS chooses them. */
+/** `old` is the profile that the new one replaces. Without subnets, EKS chooses them. */
 export function profileFields(wanted: NewProfile, old: cloud.FargateProfile | undefined): readonly ChangedField[] {
   const { cluster: _cluster, name: after, ...fields } = wanted;
   const all = newFields(fields);
@@ -292,7 +292,7 @@ export function profileFields(wanted: NewProfile, old: cloud.FargateProfile | un
   });
 }
 
-/** Returns the changed fields of a role or profile. Fields that are not compared never change. */
+/** Fields that are not compared never change. */
 function changedFields(before: Shown, after: Shown): readonly ChangedField[] {
   const shown = ({ trust, permissionsBoundary, tags }: Shown): Readonly<Record<string, string | undefined>> => {
     const ofTags = Object.entries(tags).map(([key, value]) => [`tags["${key}"]`, value] as const);

@@ -13,8 +13,8 @@ import { applyMergePatch } from 'controller-runtime/json';
 export type PlannedCluster = ReturnType<typeof plannedCluster>;
 
 /**
- * Simulates the API server after the controller's writes: a patch or deletion stays in memory. Passes do not make other
- * writes, and the connection refuses them.
+ * Simulates the API server after the controller's writes. A patch or deletion stays in memory. The reconciler does not
+ * make other writes here, and the connection refuses them.
  */
 export function plannedCluster(live: KubeClient) {
   const planned = new Map<string, KubeObject>();
@@ -53,7 +53,7 @@ export function plannedCluster(live: KubeClient) {
       // eslint-disable-next-line typescript/no-unsafe-type-assertion -- a patch of the controller keeps the metadata
       return put(resource, applyMergePatch(before, patch) as KubeObject);
     },
-    /** Needed because the controller deletes an AWSFargateProfile whose cluster is being deleted. */
+    /** The controller deletes an AWSFargateProfile whose cluster is being deleted. */
     delete: async (resource, key, options) => {
       const before = await get(resource, key, options);
       const deletionTimestamp = '1970-01-01T00:00:00Z';

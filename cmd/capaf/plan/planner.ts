@@ -29,10 +29,10 @@ import { plannedCluster } from './planned-cluster.ts';
 export interface PlannedObject {
   readonly namespace: string;
   readonly name: string;
-  /** The name of the Cluster, or else of the EKS cluster, in the spec. */
+  /** The Cluster in the spec, or else the EKS cluster. */
   readonly clusterName: string | undefined;
   readonly eksCluster: string | undefined;
-  /** The region of this EKS cluster; the manager's region unless the spec sets a different one. */
+  /** The EKS cluster's region. If the spec does not set one, the manager's. */
   readonly region: string | undefined;
   /** What pauses the object now. The plan assumes that the pause has ended. */
   readonly pausedBy: readonly string[];
@@ -46,7 +46,7 @@ export interface PlannedObject {
 }
 
 export interface TimedChange extends PlannedChange {
-  /** What the change waits for; `undefined`: the controller makes it at once. */
+  /** What the change waits for. If `undefined`, the controller makes it at once. */
   readonly after?: string;
 }
 
@@ -65,10 +65,10 @@ export interface PlannerOptions {
   readonly signal: AbortSignal;
 }
 
-/** How many passes an object may need until it waits: an adoption reads AWS again after each tag. */
+/** How often an object may be reconciled until it waits. An adoption reads AWS again after each tag. */
 const MOST_ROUNDS = 10;
 /**
- * A limit on rounds, because EKS changes one profile after the other, and an object may have old profiles. Other
+ * Rounds are limited, because EKS changes one profile after the other, and an object may have old profiles. Other
  * objects of the same cluster count too.
  */
 const ROUNDS_PER_OBJECT = 6;
@@ -83,7 +83,7 @@ const RESYNC: Ms = 10 * 60_000;
 export async function startPlanner(options: PlannerOptions) {
   const { client, sessions, clock: real, signal } = options;
   let skipped: Ms = 0;
-  /** A clock that the plan advances instead of waiting. Deadlines of requests use real time. */
+  /** The plan advances this clock instead of waiting. Deadlines of requests use real time. */
   const clock: Clock = {
     now: () => real.now() + skipped,
     monotonic: () => real.monotonic() + skipped,
@@ -95,9 +95,9 @@ export async function startPlanner(options: PlannerOptions) {
   const onChange = (change: PlannedChange): void => {
     changes.push([current, { ...change, ...(stage !== undefined && { after: stage }) }]);
   };
-  /** The objects that are reconciled: those of the plan, and other objects of the same cluster for which they wait. */
+  /** The planned objects, and other objects of the same cluster for which they wait. */
   const all = new Map<string, ObjectKey>();
-  /** Returns the roles of the other planned objects in the current object's cluster. */
+  /** The roles of the other planned objects in the current object's cluster. */
   const rolesAhead = () => {
     const object = find(parseKeyText(current));
     const siblings = object === undefined ? [] : listSiblings(object, caches.typed.profiles);
@@ -120,15 +120,12 @@ export async function startPlanner(options: PlannerOptions) {
     drained.add(id);
     return E.right(undefined);
   };
-  /**
-   * The objects that need not be reconciled while others change: they are Ready, or wait for another object of the
-   * cluster.
-   */
+  /** Objects that need no reconcile while others change, because they are Ready or wait for another object. */
   const resting = new Set<string>();
   /** The objects whose last reconcile had to wait for another object of the cluster, including deletions. */
   const waiting = new Set<string>();
   let isWoken = false;
-  /** Handles the reconciler's request to reconcile an object whose turn in the EKS cluster may have come. */
+  /** Called when an object's turn to change its EKS cluster may have come. */
   const wake = (key: ObjectKey): void => {
     if (resting.delete(keyText(key))) isWoken = true;
   };
@@ -140,13 +137,13 @@ export async function startPlanner(options: PlannerOptions) {
     }),
   );
 
-  /** Returns the object with the planned changes; `undefined` if it does not exist or cannot be decoded. */
+  /** Returns the object with the planned changes. `undefined` if it does not exist or cannot be decoded. */
   function find(key: ObjectKey): AWSFargateProfile | undefined {
     const lookup = caches.typed.profiles.lookup(key);
     return lookup.kind === 'found' && E.isRight(lookup.decoded) ? lookup.decoded.right : undefined;
   }
 
-  /** Returns the recorded AWS account; `undefined` if the object has none yet. */
+  /** Returns `undefined` if the object has no recorded AWS account yet. */
   function accountOf(key: ObjectKey): string | undefined {
     const object = find(key);
     const location = object && locationOf(object);
@@ -188,7 +185,6 @@ export async function startPlanner(options: PlannerOptions) {
   }
 
   return {
-    /** Returns the current object, if it exists. */
     live(key: ObjectKey): KubeObject | undefined {
       const lookup = caches.profiles.lookup(key);
       return lookup.kind === 'found' ? lookup.object : undefined;
@@ -196,15 +192,13 @@ export async function startPlanner(options: PlannerOptions) {
 
     apply: (object: KubeObject) => caches.profiles.upsert(cluster.put(PROFILES, object)),
 
-    /** Plans the deletion of the object, if it exists. */
+    /** Does nothing if the object does not exist. */
     async remove(key: ObjectKey): Promise<void> {
       const object = await cluster.delete(PROFILES, key, { uid: '', signal });
       if (object !== undefined) caches.profiles.upsert(object);
     },
 
-    /**
-     * Plans the objects. `account` is the account of the credentials. Nothing is known about objects in other accounts.
-     */
+    /** `account` is the account of the credentials. Nothing is known about objects in other accounts. */
     async plan(asked: readonly ObjectKey[], account: string): Promise<readonly PlannedObject[]> {
       const isKnown = (key: ObjectKey): boolean => (accountOf(key) ?? account) === account;
       const keys = asked.filter(isKnown);
@@ -222,7 +216,7 @@ export async function startPlanner(options: PlannerOptions) {
           stage = 'keepPredecessorFor, at least 30 seconds, is over';
         } else if (!addSiblings()) {
           if (isOfAll) break;
-          // The changes of the other objects may affect the objects at rest.
+          // The changes of the other objects may affect the resting objects.
           resting.clear();
         }
         isOfAll = resting.size === 0;
@@ -248,7 +242,7 @@ export async function startPlanner(options: PlannerOptions) {
   };
 }
 
-/** Returns the manager's reconciler, without its queue, events and metrics. */
+/** The manager's reconciler, without its queue, events and metrics. */
 function reconcileOn(
   caches: Caches,
   { client, clock, ...options }: Omit<PlannerOptions, 'signal'> & { readonly openPods: OpenPods },

@@ -7,14 +7,13 @@ import type { KubeAccess } from '../kube.ts';
 import { listFargatePods, openPodCluster, profileOf } from '../workload.ts';
 import type { PlannedObject, TimedChange } from './planner.ts';
 
-/** The pods that currently run on a Fargate profile. */
 export interface RunningPods {
   readonly running: number;
   /** Pods that no controller recreates. */
   readonly withoutOwner: readonly string[];
 }
 
-/** A change with `deletedProfile` contains `pods`; `null`: the workload cluster cannot be read. */
+/** A change with `deletedProfile` contains `pods`, or `null` if the workload cluster cannot be read. */
 export type ChangeWithPods = TimedChange & { readonly pods?: RunningPods | null };
 export type ObjectWithPods = Omit<PlannedObject, 'changes'> & { readonly changes: readonly ChangeWithPods[] };
 
@@ -50,8 +49,8 @@ export async function addPods(
 }
 
 /**
- * Returns the pods of a profile; `null` if they are not known. If the profile's name is not a valid label value, for
- * example a name of 64 characters, no label identifies its pods.
+ * Returns `null` if the pods are not known. If the profile's name is not a valid label value, for example a name of 64
+ * characters, no label identifies its pods.
  */
 export const findPods = (pods: PodsByProfile | undefined, profile: string): RunningPods | null =>
   pods === undefined || !isLabelValue(profile) ? null : (pods.get(profile) ?? { running: 0, withoutOwner: [] });
@@ -59,7 +58,7 @@ export const findPods = (pods: PodsByProfile | undefined, profile: string): Runn
 const clusterText = ({ namespace, clusterName, eksCluster, region }: PlannedObject): string =>
   clusterName === undefined ? `EKS cluster ${eksCluster} in ${region}` : `Cluster ${namespace}/${clusterName}`;
 
-/** Reads the pods of the object's cluster. `clusters` is the total number of clusters. */
+/** `clusters` is the total number of clusters. */
 async function readPods(
   object: PlannedObject | undefined,
   clusters: number,

@@ -85,7 +85,6 @@ function requireObjects(
     throw new Failure('--delete needs the names of the objects, or files with -f');
 }
 
-/** Finds the current objects. */
 async function findObjects(names: readonly string[], options: PlanOptions, kube: KubeAccess, signal: AbortSignal) {
   const namespace = options.allNamespaces === true ? undefined : kube.namespace;
   const keys = (await listObjects(kube.client, { namespace, names }, signal)).map(keyOf);
@@ -97,7 +96,7 @@ async function findObjects(names: readonly string[], options: PlanOptions, kube:
 
 const isAtRest = ({ changes, end }: ObjectWithPods): boolean => changes.length === 0 && end.ready === 'True';
 
-/** Describes the plan. Names, values and messages can contain any text, because they come from users and AWS. */
+/** Names, values and messages can contain any text, because they come from users and AWS. */
 export function describePlan(objects: readonly ObjectWithPods[], account: string, notes: readonly string[]): string {
   const changes = objects.reduce((sum, each) => sum + each.changes.length, 0);
   const verdict =
@@ -139,10 +138,7 @@ function describeOutcome(when: string, { ready, reason, message }: Outcome): str
   return `  ${when} ${verdict}${message === '' ? '' : `: ${toPrintableLine(message)}`}`;
 }
 
-/**
- * Describes the pods that EKS stops with the profile. Pods may still leave before that, because of a drain or before an
- * object is deleted.
- */
+/** Pods may still leave before EKS deletes the profile, because of a drain or before an object is deleted. */
 function describePods(pods: RunningPods | null): readonly string[] {
   if (pods === null) return ['EKS stops the pods that still run on it. Their number is not known'];
   const { running, withoutOwner } = pods;

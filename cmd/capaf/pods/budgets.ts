@@ -17,9 +17,7 @@ interface Budget {
   readonly selector: LabelSelector;
 }
 
-/**
- * Returns the budgets that select pods: an empty selector selects each pod of the namespace, an absent selector none.
- */
+/** An empty selector selects each pod of the namespace, an absent selector none. */
 export const toBudgets = (objects: readonly KubeObject[]): readonly Budget[] =>
   objects.flatMap((object) => {
     const selector = decode(LabelSelector, fieldAt(object['spec'], 'selector'));

@@ -59,7 +59,7 @@ function linesOf(pod: FargatePod | undefined, row: string): readonly string[] {
   return [`  ${styleText(color, row)}`, ...(said === '' ? [] : [`    → ${toPrintableLine(said)}`])];
 }
 
-/** Formats a size. A GB has 1,024 MiB here, as in AWS. */
+/** A GB has 1,024 MiB here, as in AWS. */
 const sizeText = ({ vCPU, memoryGB }: Size): string => `${rounded(vCPU)} vCPU ${rounded(memoryGB)} GB`;
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;

@@ -9,7 +9,7 @@ import { listFargatePods, profileOf } from '../workload.ts';
 import { evictionOf, toBudgets } from './budgets.ts';
 
 export type PodFacts = Awaited<ReturnType<typeof readPods>>;
-/** A pod in the shape of `-o json`. */
+/** In the shape of `-o json`. */
 export type FargatePod = PodFacts['pods'][number];
 
 const NODES: Resource = { group: '', version: 'v1', plural: 'nodes' };
@@ -17,8 +17,8 @@ const BUDGETS: Resource = { group: 'policy', version: 'v1', plural: 'poddisrupti
 const FARGATE_NODES = 'eks.amazonaws.com/compute-type=fargate';
 
 /**
- * Reads the Fargate pods, their nodes and budgets, and the version of the control plane. Only the pods are required: if
- * another request fails, only its part of the answer is missing, and `unseen` contains the failure.
+ * Also reads the nodes, the budgets, and the version of the control plane. Only the pods are required: if another
+ * request fails, only its part of the answer is missing, and `unseen` contains the failure.
  * @throws KubeError if the pods cannot be listed
  */
 export async function readPods(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {
@@ -37,7 +37,7 @@ export async function readPods(client: KubeClient, namespace: string | undefined
     const version = textAt(valueAt(node, ['status', 'nodeInfo']), 'kubeletVersion');
     return {
       ...toFargatePod(pod),
-      /** The kubelet version of the pod's node. */
+      /** The kubelet's version on the pod's node. */
       version: version ?? null,
       outdated: isOlder(version, controlPlane),
       eviction: E.isRight(budgets) ? evictionOf(pod, budgets.right) : null,
@@ -59,7 +59,7 @@ export function toFargatePod(object: KubeObject) {
     /** Fargate's message. */
     message: refusal ?? null,
     asked: requestedSize(object['spec']),
-    /** `null`: the pod is larger than the largest size. */
+    /** `null` if the pod is larger than the largest size. */
     billed: provisionedSize(annotations['CapacityProvisioned']) ?? sizeOfSpec(object['spec']) ?? null,
     owner: ownerOf(object),
     createdAt: creationTimestamp,

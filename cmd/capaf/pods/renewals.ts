@@ -1,9 +1,9 @@
 import { shellCommand } from '../shell.ts';
 import type { FargatePod } from './read.ts';
 
-/** How pods move to new nodes: their owner is restarted, or they are deleted and their owner creates new ones. */
+/** Pods move to new nodes if their owner is restarted, or if they are deleted and their owner creates new ones. */
 export interface Renewal {
-  /** The owner, such as `Deployment shop/web`, or the pod itself if it has no owner. */
+  /** Such as `Deployment shop/web`, or the pod itself if it has no owner. */
   readonly owner: string;
   readonly pods: number;
   /** Commands for a POSIX shell. capaf does not run them. */
@@ -12,7 +12,7 @@ export interface Renewal {
   readonly note: string | null;
 }
 
-/** Returns the renewals per owner. `kubectl` is the program with the options that select the cluster. */
+/** `kubectl` is the program with the options that select the cluster. */
 export function renewalsOf(pods: readonly FargatePod[], kubectl: readonly string[]): readonly Renewal[] {
   const byOwner = Map.groupBy(pods, ({ owner, namespace, name }) =>
     owner === null ? `Pod ${namespace}/${name}` : `${owner.kind} ${namespace}/${owner.name}`,

@@ -40,7 +40,7 @@ export function reportOf({ pods, ...facts }: PodFacts, options: PodsOptions) {
   return { ...facts, total: totalOf(shown), profiles, renewals };
 }
 
-/** Returns the totals without the pods that Fargate refuses, because AWS does not bill them. */
+/** The totals omit the pods that Fargate refuses, because AWS does not bill them. */
 function totalOf(pods: readonly FargatePod[]) {
   const count = (isCounted: (pod: FargatePod) => boolean): number => pods.filter(isCounted).length;
   const billed = pods.filter(({ state }) => state !== 'Refused');

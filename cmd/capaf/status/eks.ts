@@ -12,7 +12,7 @@ import { readPodRole } from '../pod-role.ts';
 import type { TreeNode } from '../tree.ts';
 
 export type EksFacts = Awaited<ReturnType<typeof readEksFacts>>;
-/** The number of pods per Fargate profile; undefined: not known. */
+/** Per Fargate profile. Undefined if the pods are not known. */
 export type PodCounts = ReadonlyMap<string, number> | undefined;
 
 /** @throws Unseen unless only details of the profiles cannot be read */
@@ -54,7 +54,7 @@ async function readRoleNode(session: Session, cluster: EksClusterName, mode: str
   return { kind: 'Role', name, state, result, message };
 }
 
-/** Returns the object's profiles in EKS, or the recorded ones if EKS cannot be read. */
+/** If EKS cannot be read, returns the recorded profiles. */
 export function profileNodes(object: AWSFargateProfile, eks: EksFacts | undefined, pods: PodCounts) {
   const name = currentProfileNameOf(object);
   const { profileStatus = 'not seen', predecessors = [] } = object.status ?? {};
@@ -76,7 +76,7 @@ interface Relation {
   readonly differences?: string;
 }
 
-/** Returns the relation between an object and a profile; undefined if they are not related. */
+/** Undefined if object and profile are not related. */
 function relationOf(profile: FargateProfile, object: AWSFargateProfile, current: ProfileName): Relation | undefined {
   const { selectors, subnetIDs = [], roleARN: roleArn, clusterName, updateStrategy } = object.spec;
   const subnets = subnetIDs.length === 0 ? undefined : subnetIDs;
@@ -89,7 +89,7 @@ function relationOf(profile: FargateProfile, object: AWSFargateProfile, current:
   return isReplaced ? { relation: 'predecessor' } : { relation: 'different', differences };
 }
 
-/** Returns the node of a profile that does not belong to any object in the scope. */
+/** The profile does not belong to any object in the scope. */
 export const unownedNode = (profile: FargateProfile, eks: EksFacts | undefined, pods: PodCounts): TreeNode => {
   const owner = profile.tags[OWNER_TAG];
   return profileNode(profile, { relation: 'unowned', ...(owner !== undefined && { owner }) }, eks, pods);

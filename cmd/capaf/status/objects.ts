@@ -7,10 +7,10 @@ import type { TreeNode } from '../tree.ts';
 /** NEGATIVE conditions show a problem when they are True, POSITIVE conditions when they are not. */
 const NEGATIVE = ['Stalled', 'Reconciling', 'Deleting', 'Paused', 'SelectorsOverlap'];
 const POSITIVE = ['Ready', 'IAMFargateRolesReady', 'EKSFargateProfileReady', 'CredentialsReady', 'Available'];
-/** How many of an object's newest events are shown. */
+/** Per object, the newest ones. */
 const SHOWN_EVENTS = 3;
 
-/** Returns the node of an object. An object is Ready if its condition Ready is True for the latest generation. */
+/** An object is Ready if its condition Ready is True for the latest generation. */
 export function objectNode(object: AWSFargateProfile, profiles: readonly TreeNode[], events: readonly TreeNode[]) {
   const { conditions = [], observedGeneration = -1 } = object.status ?? {};
   const isObserved = observedGeneration >= (object.metadata.generation ?? 0);
@@ -44,7 +44,7 @@ function findAvailable(conditions: readonly Condition[], profiles: readonly Tree
   return available === undefined ? [] : [{ ...conditionNode(available), result: 'ok' }];
 }
 
-/** Returns the conditions that show a problem; of those with the same reason and message, only the first. */
+/** Of conditions with the same reason and message, returns only the first. */
 function wrongConditions(conditions: readonly Condition[]): readonly Condition[] {
   const wrong = [...POSITIVE, ...NEGATIVE].flatMap((name) =>
     conditions.filter(({ type, status, reason }) => {
@@ -59,7 +59,7 @@ const conditionNode = ({ type, status, reason = '', message = '' }: Condition): 
   return { kind: 'Condition', name: type, state: `${status} ${reason}`, result: 'warning', message };
 };
 
-/** Returns the events by `namespace/name` of the AWSFargateProfile, the newest first. */
+/** The keys are `namespace/name` of AWSFargateProfiles, and the newest event comes first. */
 export function eventNodes(events: readonly KubeObject[], now: Ms): ReadonlyMap<string, readonly TreeNode[]> {
   const timeOf = (event: KubeObject): Ms =>
     parseTimestamp(textAt(event, 'lastTimestamp') ?? textAt(event, 'eventTime') ?? '') ?? 0;

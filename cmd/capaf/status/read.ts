@@ -34,20 +34,17 @@ interface Group extends Target {
   readonly objects: readonly AWSFargateProfile[];
 }
 
-/** Facts from the API server that all groups share. */
+/** All groups share these facts from the API server. */
 interface Seen {
-  /** The events by `namespace/name` of the object. */
+  /** By `namespace/name` of the object. */
   readonly events: ReadonlyMap<string, readonly TreeNode[]>;
-  /** Reports whether a profile with this owner tag, or without one, is shown at the end. */
+  /** Whether a profile with this owner tag, or without one, is shown at the end. */
   readonly isUnowned: (ownerTag: string | undefined) => boolean;
 }
 
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
-/**
- * Reads the status of objects. `cluster` selects the objects of one Cluster. @throws Failure if a named object does not
- * exist; KubeError
- */
+/** `cluster` selects the objects of one Cluster. @throws Failure if a named object does not exist; KubeError */
 export async function readStatus(
   management: KubeAccess,
   { cluster, ...scope }: Scope & { readonly cluster: string | undefined },
@@ -81,7 +78,7 @@ const unreadable = (name: string, message: string): TreeNode => {
   return { kind: KIND, name, state: 'not readable', result: 'problem', message };
 };
 
-/** Groups the objects by cluster. A requested Cluster is shown even without objects. */
+/** A requested Cluster is shown even without objects. */
 function groupsOf(objects: readonly AWSFargateProfile[], asked: readonly Group[]): readonly Group[] {
   const found = objects.map((object): Group => {
     const { metadata, spec, status = {} } = object;
@@ -98,10 +95,7 @@ function groupsOf(objects: readonly AWSFargateProfile[], asked: readonly Group[]
   });
 }
 
-/**
- * Reads an EKS cluster that Cluster API does not manage and that has no objects. @throws Failure if EKS does not return
- * it
- */
+/** Cluster API does not manage the EKS cluster, and it has no objects. @throws Failure if EKS does not return it */
 export const readEksCluster = (eksCluster: Target['eksCluster'], access: StatusAccess): Promise<TreeNode> =>
   readGroup({ eksCluster, objects: [] }, { isUnowned: () => true, events: new Map() }, access);
 

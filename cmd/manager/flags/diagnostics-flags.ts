@@ -49,19 +49,17 @@ type DiagnosticsFlag = (typeof DIAGNOSTICS_FLAGS)[number]['name'];
 
 export interface Diagnostics {
   readonly address: ListenAddress;
-  /** The TLS settings of the server; undefined: plain HTTP without authentication. */
+  /** If undefined, the server uses plain HTTP without authentication. */
   readonly tls?: DiagnosticsTls;
 }
 
 export interface DiagnosticsTls {
-  /** undefined: the server creates a self-signed certificate. */
+  /** If undefined, the server creates a self-signed certificate. */
   readonly files?: CertificateFiles;
   readonly settings: SecureContextOptions;
 }
 
-/**
- * Returns `undefined` if diagnostics are not served. @throws Error with one sentence if the value of a flag is wrong
- */
+/** Returns `undefined` if diagnostics are not served. @throws Error with one sentence if a flag's value is wrong */
 export function parseDiagnostics(
   text: (name: DiagnosticsFlag) => string,
   isSet: (name: DiagnosticsFlag) => boolean,

@@ -3,7 +3,7 @@ import type { Ms } from 'controller-runtime/env';
 import { DIAGNOSTICS_FLAGS } from './diagnostics-flags.ts';
 import { LIMIT_FLAGS } from './operator-limit-flags.ts';
 
-/** The default of most concurrency flags of Cluster API's managers. */
+/** As in most concurrency flags of Cluster API's managers. */
 export const DEFAULT_CONCURRENCY = 10;
 
 const seconds = (span: Ms): string => `${span / 1_000}s`;
@@ -133,9 +133,9 @@ export interface Flag {
   readonly default?: string;
   readonly short?: string;
   readonly help: string;
-  /** All values count if the flag is repeated; otherwise the last one. */
+  /** If the flag is repeated, all values count. Otherwise only the last one does. */
   readonly isList?: true;
-  /** The clusterctl variable that sets this flag in a release; see config/release/kustomization.yaml. */
+  /** The clusterctl variable that sets this flag in a release (see config/release/kustomization.yaml). */
   readonly variable?: string;
 }
 

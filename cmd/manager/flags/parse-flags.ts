@@ -10,13 +10,12 @@ import { DEFAULT_CONCURRENCY, FLAGS, IGNORED_FLAGS, type FlagName, type Flag } f
 import { parseLeaseId, type LeaseId } from '../lease-name.ts';
 import { parseLimits } from './operator-limit-flags.ts';
 
-/** The validated values of the command line. */
 export type ManagerFlags = ReturnType<typeof flagsOf>;
 
 export type Command =
   { readonly kind: 'run'; readonly flags: ManagerFlags } | { readonly kind: 'help' } | { readonly kind: 'version' };
 
-/** Parses the command line. Left: a message about the first mistake. */
+/** A Left is a message about the first mistake. */
 export function parseFlags(args: readonly string[]): E.Either<string, Command> {
   try {
     const given = readArgs(args);
@@ -29,7 +28,7 @@ export function parseFlags(args: readonly string[]): E.Either<string, Command> {
   }
 }
 
-/** Adds the variable to an error message: users who install a release set variables, and do not know the flags. */
+/** Users who install a release set variables, and do not know the flags. */
 function withVariable(message: string): string {
   const flag = ALL_FLAGS.find(({ name }) => message.startsWith(`--${name}: `));
   return flag?.variable === undefined
@@ -49,9 +48,7 @@ interface GivenFlags {
 
 const ALL_FLAGS: readonly Flag[] = [...FLAGS, ...IGNORED_FLAGS];
 
-/**
- * Reads the arguments. If a flag is repeated, its last value counts, as in Go; a flag with `isList` keeps all values.
- */
+/** If a flag is repeated, its last value counts, as in Go. A flag with `isList` keeps all values. */
 function readArgs(args: readonly string[]): GivenFlags {
   const options = Object.fromEntries(
     ALL_FLAGS.map(({ name, value, short, isList = false }) => [
@@ -101,7 +98,7 @@ function toNodeForm(arg: string): string {
   throw new Error(`--${name}: "${value}" is neither true nor false; use one of true, false`);
 }
 
-/** The texts that Go's strconv.ParseBool accepts. */
+/** Go's strconv.ParseBool accepts these texts. */
 const TRUE = /^(1|t|T|TRUE|true|True)$/;
 const FALSE = /^(0|f|F|FALSE|false|False)$/;
 
@@ -114,8 +111,7 @@ function flagsOf({ text, texts, isSet, ignored }: GivenFlags) {
     retryPeriod: duration('leader-elect-retry-period', text),
   };
   validateTimings(timings);
-  // The lease must outlast the retry period plus the safety margin, so that the leader renews it before the margin
-  // begins.
+  // The leader must renew the lease before the safety margin begins.
   if (!(timings.leaseDuration > timings.retryPeriod + LEASE_SAFETY_MARGIN))
     throw new Error(
       `--leader-elect-lease-duration must be greater than --leader-elect-retry-period plus ${LEASE_SAFETY_MARGIN / 1000}s: the leader changes nothing in AWS in the last ${LEASE_SAFETY_MARGIN / 1000}s of a lease`,
@@ -138,7 +134,7 @@ function flagsOf({ text, texts, isSet, ignored }: GivenFlags) {
   const managerNamespace = namespaceName('manager-namespace', text);
   const staticIdentityNamespace = namespaceName('static-identity-namespace', text);
   return {
-    /** undefined: the files that KUBECONFIG lists, else the pod's service account, else ~/.kube/config. */
+    /** If undefined, the files in KUBECONFIG count, else the pod's service account, else ~/.kube/config. */
     ...(text('kubeconfig') !== '' && { kubeconfig: text('kubeconfig') }),
     ...(namespace !== undefined && { namespace }),
     ...(text('watch-filter') !== '' && { watchFilter: labelValue('watch-filter', text) }),
@@ -147,23 +143,23 @@ function flagsOf({ text, texts, isSet, ignored }: GivenFlags) {
     limits,
     managesCrd: isSet('manage-crd'),
     reconcilesInstanceGroups: isSet('instance-groups'),
-    /** undefined: no election; the manager acts as the leader. */
+    /** If undefined, there is no election, and the manager acts as the leader. */
     ...(isSet('leader-elect') && {
       election: {
         timings,
         ...(electionNamespace !== undefined && { namespace: electionNamespace }),
-        /** undefined: computed from --namespace and --watch-filter. */
+        /** If undefined, the name is computed from --namespace and --watch-filter. */
         ...(lease !== undefined && { leaseName: lease.name }),
       },
     }),
-    /** undefined: the namespace of the pod. */
+    /** If undefined, the pod's namespace is used. */
     ...(managerNamespace !== undefined && { managerNamespace }),
     ...(staticIdentityNamespace !== undefined && { staticIdentityNamespace }),
     ...(health && { health }),
     ...(diagnostics && { diagnostics }),
     loggingFormat: loggingFormat(text('logging-format')),
     verbosity: wholeNumber('v', text, 0),
-    /** Flags on the command line that have no effect, e.g. `webhook-port`. */
+    /** Flags without effect, such as `webhook-port`. */
     ignored,
     serviceEndpoints: E.getOrElse<string, readonly ServiceEndpoint[]>((problem) => {
       throw new Error(`--service-endpoints: ${problem}`);
@@ -203,7 +199,7 @@ function wholeNumber(name: FlagName, text: Text, least: number): number {
   throw new Error(`--${name}: "${text(name)}" is not a whole number from ${least} up`);
 }
 
-/** Returns the flag's value if it is a valid label value: the API server would refuse any other in a label selector. */
+/** The API server would refuse any other value in a label selector. */
 function labelValue(name: FlagName, text: Text): string {
   if (/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(text(name))) return text(name);
   throw new Error(

@@ -4,29 +4,26 @@ import type { Target } from '../goal/target.ts';
 import type { Abandonment, SubnetSource } from '../reasons/wording.ts';
 import { type AffectedConditionType, type Reason, inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 
-/** The condition that reports a failed call; EKSFargateProfileReady for a call to EKS. */
+/** EKSFargateProfileReady reports a failed call to EKS. */
 const CONDITION_TYPE_OF: Readonly<Partial<Record<aws.AwsService, AffectedConditionType>>> = {
   iam: 'IAMFargateRolesReady',
   sts: 'CredentialsReady',
 };
 
-/** The facts about a call that messages contain, such as its credentials and its EKS cluster. */
 export interface CallContext {
   readonly eksCluster: string;
   readonly region: string;
-  /** The EKS cluster comes from spec.eksCluster instead of from a control plane. */
+  /** Whether the EKS cluster comes from spec.eksCluster instead of from a control plane. */
   readonly isOfObject?: boolean;
   readonly subnets?: SubnetSource | undefined;
-  /** Whether the object was provisioned; set only for a change in AWS. */
+  /** Set only for a change in AWS. */
   readonly isProvisioned?: boolean | undefined;
-  /**
-   * A field of the spec with a value that AWS cannot accept, and the right form; set only if the call sent the value.
-   */
+  /** A spec field with a value that AWS cannot accept, and the right form. Set only if the call sent the value. */
   readonly violation?: string | undefined;
   /** The existing resource that the call changes, such as `Fargate profile "a"`. */
   readonly resource?: string | undefined;
   readonly account?: string;
-  /** `undefined`: the manager's own credentials. */
+  /** `undefined` stands for the manager's own credentials. */
   readonly identity: aws.IdentityRef | undefined;
   /** How a user can end the deletion while the controller has no credentials. */
   readonly abandonment?: Abandonment | undefined;
@@ -44,7 +41,7 @@ export const callContext = (
   ...facts,
 });
 
-/** Returns why the object has no session. The reason is not reported while the manager stops. */
+/** Returns why the object has no session. The reason is unreported while the manager stops. */
 export function reasonForCredentials(
   { reason, message, failure, whose, missing = '' }: aws.CredentialsProblem,
   context: CallContext,
@@ -73,9 +70,9 @@ export function reasonForCredentials(
 }
 
 /**
- * Returns the reason for a failed call. The reason is not reported if the manager itself prevented the call, because it
- * stops, its lease may have expired, or it has no credentials anymore: the next reconcile reports that. A call that the
- * rate limiter held back for too long is reported.
+ * The reason is unreported if the manager itself prevented the call because it stops, its lease may have expired, or
+ * its credentials are gone. The next reconcile reports that. A call that the rate limiter held back for too long is
+ * reported.
  */
 export function reasonForFailure(failure: aws.AwsFailure, context: CallContext): Reason {
   const { region, account, abandonment, isOfObject = false } = context;
@@ -150,7 +147,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
       });
 }
 
-/** Reports whether the deadline passed in the rate limiter, while the request was signed, or before AWS answered. */
+/** The deadline may pass in the rate limiter, while the request is signed, or before AWS answers. */
 const isLate = ({ cause }: aws.AwsFailure): boolean => cause instanceof DeadlineExceeded;
 
 const roleIn = ({ message }: aws.AwsFailure): string =>

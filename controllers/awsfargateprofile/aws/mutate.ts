@@ -57,10 +57,7 @@ type Done = Extract<MutationOutcome, { kind: 'done' }>;
 const done = async <A>(call: aws.Call<A>, made: (a: A) => Omit<Done, 'kind'> = () => ({})): aws.Call<MutationOutcome> =>
   E.map((a: A): MutationOutcome => ({ kind: 'done', ...made(a) }))(await call);
 
-/**
- * Returns the outcome of a failed call. EKS answers 409 `ResourceInUseException` in several situations, which only the
- * message distinguishes.
- */
+/** EKS answers 409 `ResourceInUseException` in several situations, which only the message distinguishes. */
 function outcomeOf(mutation: Mutation, failure: aws.AwsFailure): MutationOutcome {
   if (aws.isClusterNotFound(failure)) return { kind: 'clusterGone' };
   if (aws.isNotFound(failure) && isDeletion(mutation)) return { kind: 'gone' };

@@ -11,10 +11,7 @@ import { callContext, reasonForCredentials, reasonForFailure } from './failure-r
 import { type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { eksClusterNotAllowed, type ControlPlaneFacts, type Target } from '../goal/target.ts';
 
-/**
- * Opens a session with the object's identity. The credentials must belong to the account in which the profile was
- * created.
- */
+/** Fails if the credentials do not belong to the account in which the profile was created. */
 export async function openSession(
   sessions: Sessions,
   object: AWSFargateProfile,
@@ -23,12 +20,12 @@ export async function openSession(
     latest,
     ...context
   }: Pick<SessionRequest, 'signal' | 'mutationBudget' | 'logger'> & {
-    /** Returns the object as the cache has it now. */
+    /** Returns the object's newest version in the cache. */
     readonly latest: () => KubeObject;
   },
 ): Promise<E.Either<Reason, Session>> {
-  // As soon as the object changes, a resync that waits for the rate limiter gets a higher priority, because the
-  // reconcile of the change waits for the end of the resync.
+  // If the object changes while its resync waits for the rate limiter, the resync gets a higher priority, because the
+  // reconcile of the change has to wait for it.
   const seen = latest();
   const usual = hasChangeInProgress(object) ? 'poll' : isSteady(seen) ? 'resync' : 'read';
   const opened = await sessions.open({
@@ -51,10 +48,9 @@ export async function openSession(
 const ACTIVE = 'ACTIVE';
 
 /**
- * Completes the facts of an object with spec.eksCluster, whose control plane does not show whether the EKS cluster is
- * ready: checks the limits and blockers of the account, and asks EKS for the status. EKS is asked only until the object
- * is provisioned, because EKS itself refuses a later change that the status forbids. Left: why the reconcile must end
- * without another call to AWS.
+ * The control plane of an object with spec.eksCluster does not show whether the EKS cluster is ready. So this function
+ * checks the account's limits and blockers, and asks EKS for the status until the object is provisioned. After that,
+ * EKS itself refuses a change that the status forbids. A Left ends the reconcile.
  */
 export async function completeEksClusterFacts(
   session: Pick<Session, 'account' | 'clusters'>,

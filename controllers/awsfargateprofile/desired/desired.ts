@@ -28,28 +28,24 @@ import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import { wantedProfile, wantedRole, chooseName } from './profile-and-role.ts';
 
-/** What a reconcile knows before it reads EKS and IAM. */
 export interface DesiredInputs {
   readonly target: Target;
   readonly targetSource: TargetSource;
-  /** `undefined` if nothing is to be created or corrected. */
+  /** `undefined` if nothing is created or corrected. */
   readonly controlPlaneFacts: ControlPlaneFacts | undefined;
   readonly unwanted: UnwantedPolicy;
   readonly abandonment?: Abandonment | undefined;
   readonly account: AccountId;
   readonly limits: OperatorLimits;
   readonly roleConflict?: Reason | undefined;
-  /** The case-folded keys of tags that other objects want on the role. */
+  /** The lower-case keys of the tags that other objects want on the role. */
   readonly keysOfOthers?: readonly string[];
   readonly isQuotaExceeded: boolean;
-  /** The time on AWS's clock, in ms since 1970. */
+  /** AWS's time, in ms since 1970. */
   readonly now: Ms;
 }
 
-/**
- * Decides what the object should have in AWS, once per reconcile, after AWS was read. Without `controlPlaneFacts`,
- * nothing is wanted. Left: why AWS cannot fulfill the spec.
- */
+/** Without `controlPlaneFacts`, nothing is wanted. A Left says why AWS cannot fulfill the spec. */
 export function desiredFor(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
@@ -103,9 +99,7 @@ export function desiredFor(
   }))(wanted);
 }
 
-/**
- * Removes recorded profiles whose tag now names another owner, so that this object does not take its name from them.
- */
+/** Removes recorded profiles whose tag now names another owner, so that this object does not reuse their names. */
 function withoutForeign(
   record: ProfileRecord,
   owner: Parameters<typeof ownershipOf>[0],
@@ -121,10 +115,7 @@ function withoutForeign(
   };
 }
 
-/**
- * Returns why AWS cannot fulfill the spec, as far as this is known without reading AWS. A waiting object reports it at
- * once.
- */
+/** Finds problems that are known without reading AWS, so that a waiting object reports them at once. */
 export function findSpecProblem(object: AWSFargateProfile, inputs: DesiredInputs): Reason | undefined {
   if (inputs.controlPlaneFacts === undefined) return undefined;
   const record = recordOf(object);
@@ -168,7 +159,7 @@ function wantedUnder(
   return E.map((each: WantedRole) => ({ profile: profile.right, role: each }))(role);
 }
 
-/** Reports whether the profile's role is this object's: its tags say so, or it is recorded and IAM did not show it. */
+/** True if the role's tags say so, or if the role is recorded and IAM did not return it. */
 function isKnownRole(desired: Pick<Desired, 'identity' | 'record'>, { roles }: Observed, name: string): boolean {
   const found = roles.find((each) => isSameRoleName(each.name, name))?.found;
   if (found !== undefined && found !== 'unread') return isRoleTaggedOurs(desired, found);
@@ -177,8 +168,8 @@ function isKnownRole(desired: Pick<Desired, 'identity' | 'record'>, { roles }: O
 }
 
 /**
- * Returns the selector fields without a value. The API server rejects a label without a value, but a client-side apply
- * over an existing object drops such a label first. So this function also reads the annotation of `kubectl apply`.
+ * The API server rejects a label without a value, but a client-side apply over an existing object drops such a label
+ * first. So this function also reads the annotation of `kubectl apply`.
  */
 export const findEmptySelectorFields = ({ metadata, spec }: AWSFargateProfile): readonly string[] =>
   withEmptyFields({ metadata }, ['spec', 'selectors'], spec.selectors ?? []).flatMap((selector, index) =>

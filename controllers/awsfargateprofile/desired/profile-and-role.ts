@@ -69,7 +69,7 @@ export function wantedRole(
   object: AWSFargateProfile,
   controlPlaneFacts: ControlPlaneFacts,
   { identity, place, limits }: Pick<Desired, 'identity' | 'place' | 'limits'>,
-  /** `inUse`: the role of the existing profile, if a computed name gives way to it. */
+  /** `inUse` is the existing profile's role, if that role replaces the computed name. */
   { inUse, keysOfOthers }: { readonly inUse: RoleName | undefined; readonly keysOfOthers: readonly string[] },
 ): E.Either<Reason, WantedRole> {
   const { spec } = object;
@@ -125,8 +125,8 @@ const invalid = (detail: string): E.Either<Reason, never> => E.left(newReason('I
 const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvalid', { detail: problems.join('; ') });
 
 /**
- * Returns the profile's subnets; `undefined` if the control plane's private subnets are needed and it lists none. EKS
- * cannot change an existing profile's subnets, so whatever subnets it has are accepted unless the spec sets some.
+ * Returns `undefined` if the profile needs the control plane's private subnets and there are none. EKS cannot change an
+ * existing profile's subnets, so any subnets are accepted unless the spec sets some.
  */
 function wantedSubnets(
   { spec }: AWSFargateProfile,
@@ -143,16 +143,15 @@ const isFilled = (list: readonly string[] | undefined): list is readonly string[
 export interface ProfileNames {
   readonly base: ProfileName;
   readonly record: ProfileRecord;
-  /** `ours` are the profiles of this object, and `all` those of the EKS cluster. */
+  /** `ours` are this object's profiles, and `all` are the EKS cluster's. */
   readonly ours: readonly FargateProfile[];
   readonly all: readonly FargateProfile[];
   readonly fits: (profile: FargateProfile) => boolean;
 }
 
 /**
- * Returns the name of the profile that the spec describes. If one of this object's profiles fits the spec, it is this
- * profile's name. Otherwise it is the name of the profile to create, or, if the spec does not allow a replacement, of
- * the profile that differs.
+ * If one of this object's profiles fits the spec, returns its name. Otherwise returns the name of the profile to create
+ * or, if the spec does not allow a replacement, of the profile that differs.
  */
 export function chooseName(object: AWSFargateProfile, { base, record, ours, all, fits }: ProfileNames): ProfileName {
   const living = ours.filter((each) => !isGoing(each));
@@ -172,8 +171,6 @@ export function chooseName(object: AWSFargateProfile, { base, record, ours, all,
   );
 }
 
-/**
- * Reports whether a failed profile is this object's: its name is free again as soon as the controller has deleted it.
- */
+/** The name of such a profile is free again as soon as the controller has deleted it. */
 const isOwnFailed = (ours: readonly FargateProfile[], profile: FargateProfile): boolean =>
   isFailed(profile) && ours.includes(profile);

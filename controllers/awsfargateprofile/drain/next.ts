@@ -8,14 +8,13 @@ import type { Drain } from '../plan/drain.ts';
 import type { Drained } from '../model/drained.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 
-/** What a drain knows about a pod on the predecessor. */
 export interface DrainPod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   /** Whether an eviction moves the pod: its controller recreates it, and the new profile matches it. */
   readonly movable: boolean;
-  /** The end of the pod's grace period; set if the pod is terminating. */
+  /** The end of the pod's grace period. Set only for a terminating pod. */
   readonly terminatesAt?: Ms;
 }
 
@@ -30,9 +29,9 @@ export type DrainStep =
   | { readonly kind: 'over'; readonly drained: Drained }
   | {
       readonly kind: 'wait';
-      /** The pods to evict, sorted by namespace and name. */
+      /** Sorted by namespace and name. */
       readonly evict: readonly DrainPod[];
-      /** The number of pods on the predecessor, and of those that still have to leave; `undefined` if unknown. */
+      /** `total` counts the pods on the predecessor, and `left` those that have to leave. `undefined` if unknown. */
       readonly counts?: { readonly total: number; readonly left: number };
     };
 
@@ -40,13 +39,10 @@ export type DrainStep =
 const MAX_NAME = 253;
 /** A pod that still exists this long after the end of its grace period does not stop by itself. */
 const PATIENCE: Ms = 60_000;
-/** The maximum number of pods named when the drain ends. */
+/** How many pods the message names when the drain ends. */
 const NAMED = 3;
 
-/**
- * Converts a pod's metadata. An API server writes whole seconds, so a pod created in the second in which the drain
- * began counts as newer.
- */
+/** An API server writes whole seconds, so a pod of the second in which the drain began counts as newer. */
 export function toDrainPod(metadata: ObjectMeta, { since, successor }: Drain): DrainPod {
   const { name, namespace = '', uid, labels = {}, creationTimestamp = '', deletionTimestamp } = metadata;
   const owner = ownerOf({ metadata });
@@ -63,7 +59,7 @@ export function toDrainPod(metadata: ObjectMeta, { since, successor }: Drain): D
   };
 }
 
-/** Returns what a drain does next. `found` are all pods on the predecessor, or why they cannot be listed. */
+/** `found` contains all pods on the predecessor, or the problem that prevents listing them. */
 export function nextStep(drain: Drain, found: readonly DrainPod[] | DrainProblem, now: Ms): DrainStep {
   const { obstacle, successor, until } = drain;
   const over = (because: Drained['because'], rest: Partial<Drained>): DrainStep => ({
@@ -90,7 +86,6 @@ export function nextStep(drain: Drain, found: readonly DrainPod[] | DrainProblem
   return over(obstacle ?? (left.length > 0 ? 'timeout' : 'moved'), { stopped });
 }
 
-/** Returns what is reported while the drain continues. `asked` are the answers to this reconcile's evictions. */
 export function drainingReason(
   { predecessor, successor, since, until }: Drain,
   { counts }: Extract<DrainStep, { kind: 'wait' }>,
@@ -117,5 +112,5 @@ export function drainingReason(
 const textOf = ({ namespace, name }: DrainPod): string => `${namespace}/${name}`;
 
 const byName = (a: DrainPod, b: DrainPod): number => (keyOf(a) < keyOf(b) ? -1 : 1);
-/** Returns the sort key. The separator sorts before each character of a name. */
+/** The separator sorts before each character of a name. */
 const keyOf = ({ namespace, name }: DrainPod): string => `${namespace}\u0000${name}`;

@@ -18,15 +18,12 @@ import type { Drain } from '../plan/drain.ts';
 import type { Target } from '../goal/target.ts';
 import type { DrainProblem } from './next.ts';
 
-/** Access to a workload cluster's pods, for one reconcile. */
+/** Access to a workload cluster's pods during one reconcile. */
 export interface PodAccess extends Evictions {
   close(): Promise<void>;
 }
 
-/**
- * Opens access to the pods. Left: why there is no access. `undefined`: the EKS cluster does not exist anymore, so it
- * has no pods.
- */
+/** Returns `undefined` if the EKS cluster does not exist anymore, so it has no pods. */
 export type OpenPods = (
   session: Pick<Session, 'clusters' | 'clusterToken'>,
   target: Pick<Target, 'eksCluster'>,
@@ -34,8 +31,8 @@ export type OpenPods = (
 ) => Promise<E.Either<DrainProblem, PodAccess | undefined>>;
 
 /**
- * Connects to the workload cluster with the endpoint and certificate authority from EKS's DescribeCluster, and with a
- * token for the credentials that manage the object's profile. So no Kubernetes object can change the target.
+ * The endpoint and certificate authority come from EKS's DescribeCluster, and the token from the credentials that
+ * manage the object's profile. So no Kubernetes object can change the target.
  */
 export const newOpenPods =
   (connect: ConnectToServer, clock: Clock, count: CountRequest): OpenPods =>
@@ -52,10 +49,7 @@ export const newOpenPods =
     return E.right({ ...newEvictions(transport, clock), close: () => connections.close() });
   };
 
-/**
- * Returns the endpoint, certificate authority and token of an EKS cluster's API server; `undefined`: EKS has no such
- * cluster.
- */
+/** Returns `undefined` if EKS has no such cluster. */
 export async function findServer(
   { clusters, clusterToken }: Pick<Session, 'clusters' | 'clusterToken'>,
   name: Target['eksCluster'],
@@ -77,10 +71,7 @@ export async function findServer(
   return E.right({ url, certificateAuthority: authority, token: await clusterToken(name) });
 }
 
-/**
- * Describes an error in parts of a sentence. A workload cluster's API server may answer anything, so its words are
- * quoted.
- */
+/** A workload cluster's API server may answer anything, so its words are quoted. */
 export function describeProblem(error: unknown, cluster: string): DrainProblem {
   const server = `the API server of EKS cluster ${cluster}`;
   if (error instanceof KubeError && error.status === 401)

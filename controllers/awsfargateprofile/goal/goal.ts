@@ -37,13 +37,13 @@ export type Goal =
   | { readonly kind: 'ignore' }
   /** `by` lists the causes in the words of Cluster API's `Paused` condition. */
   | { readonly kind: 'paused'; readonly by: readonly string[] }
-  /** Nothing in AWS is read or changed. */
+  /** AWS is neither read nor changed. */
   | { readonly kind: 'hold'; readonly reason: Reason }
-  /** The finalizer is removed without a call to AWS: nothing was created there, or deletionPolicy is Retain. */
+  /** The finalizer is removed without a call to AWS, because nothing was created there or deletionPolicy is Retain. */
   | { readonly kind: 'release' }
   /**
-   * `controlPlaneFacts` is `undefined` if nothing is wanted: the object is being deleted, or its EKS cluster is being
-   * deleted and deletionPolicy is Retain.
+   * `controlPlaneFacts` is `undefined` if nothing is wanted, because the object is being deleted, or its EKS cluster is
+   * being deleted and deletionPolicy is Retain.
    */
   | {
       readonly kind: 'pursue';
@@ -58,8 +58,8 @@ export type Goal =
 export type UnwantedPolicy = 'delete' | 'retain';
 
 /**
- * Chooses the goal. A missing Cluster may be moving to another management cluster together with the object, so AWS
- * stays unchanged for a while. `clusterGoneFor` is the time since the Cluster was first found missing.
+ * A missing Cluster may be moving to another management cluster together with the object, so AWS stays unchanged for a
+ * while. `clusterGoneFor` is the time since the Cluster was first found missing.
  */
 export function goalFor(inputs: ReconcileInputs, clusterGoneFor?: Ms): Goal {
   const goal = goalNow(inputs);
@@ -135,7 +135,7 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, unwanted: 'delete' };
 }
 
-/** Holds an object whose record cannot be read, because the record may contain what is known from nowhere else. */
+/** An unreadable record may contain facts that are known from nowhere else, so the object waits. */
 function findUnreadableRecord({ object }: ReconcileInputs): Goal | undefined {
   const read = readRecord(object);
   return read.kind === 'unreadable' ? hold(newReason('RecordUnreadable', { problem: read.problem })) : undefined;
@@ -146,7 +146,7 @@ const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>
 
 const hold = (reason: Reason): Goal => ({ kind: 'hold', reason });
 
-/** Returns what pauses the object, in the words of Cluster API's `Paused` condition. */
+/** Returns the causes in the words of Cluster API's `Paused` condition. */
 function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
   return [
     ...(cluster.kind === 'found' && cluster.object.paused ? ['Cluster spec.paused is set to true'] : []),
@@ -161,8 +161,8 @@ function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
 const MOVE_PATIENCE: Ms = 30_000;
 
 /**
- * Returns why the object waits after its Cluster has vanished. `clusterGoneFor` is the time since the Cluster was first
- * found missing; `undefined` if it exists, if the cache does not know, or if the object has none.
+ * `clusterGoneFor` is the time since the Cluster was first found missing. It is `undefined` if the Cluster exists, if
+ * the cache does not know, or if the object has none.
  */
 export function reasonForVanishedCluster(
   { object }: ReconcileInputs,
@@ -173,14 +173,13 @@ export function reasonForVanishedCluster(
 }
 
 /**
- * Chooses the goal of an object that is marked as being moved. A move first pauses the Cluster, and deletes the objects
- * of the Cluster before the Cluster itself. So if the Cluster exists and is not paused, the mark on the object is left
- * over from a failed move.
+ * `clusterctl move` first pauses the Cluster, and deletes the Cluster's objects before the Cluster. So if the Cluster
+ * exists and is not paused, the mark on the object is left over from a failed move.
  */
 export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
-  // Without a Cluster, the mark is left over if the object is not being deleted, because clusterctl deletes an object
-  // right after it has marked it.
+  // Without a Cluster, clusterctl's mark on an object that is not being deleted is left over, because clusterctl
+  // deletes an object right after it has marked it.
   const isAlone = cluster.kind === 'none' && !isDeleting(object) && !isPaused;
   if (!isLeftOver && !isAlone) return { kind: 'ignore' };
   const reason = newReason(
@@ -190,20 +189,14 @@ export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPause
   return { kind: 'hold', reason };
 }
 
-/**
- * Reports whether the EKS cluster is being deleted, or soon will be: Cluster API first drains the workers of a deleted
- * Cluster and then deletes the control plane.
- */
+/** Cluster API first drains the workers of a deleted Cluster and then deletes the control plane. */
 export function isClusterLeaving(inputs: ReconcileInputs): boolean {
   const { controlPlane } = inputs;
   if (controlPlane.kind !== 'found' || isMoving(controlPlane.object)) return false;
   return isDeleting(controlPlane.object) || isClusterDeleted(inputs);
 }
 
-/**
- * Reports whether the Cluster is or will be deleted. If the namespace is being deleted, the Cluster will be deleted
- * too, maybe after the object.
- */
+/** If the namespace is being deleted, the Cluster will be deleted too, maybe after the object. */
 const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: ReconcileInputs): boolean =>
   isNamespaceTerminating || (cluster.kind === 'found' && isDeletingForGood(cluster.object));
 
@@ -214,16 +207,15 @@ const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: Reconcile
 export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
   const { object, controlPlane } = inputs;
   if (!isRetained(object) || isClusterLeaving(inputs)) return undefined;
-  // Only the control plane shows whether there still is an EKS cluster to delete.
+  // Only the control plane shows whether there is still an EKS cluster to delete.
   return controlPlane.kind === 'unknown' && isClusterDeleted(inputs)
     ? { kind: 'hold', reason: unreadableReason(CONTROL_PLANE_KIND, controlPlane) }
     : { kind: 'release' };
 }
 
 /**
- * Chooses the goal of a retained object whose EKS cluster is being deleted: nothing is changed in AWS, and the profile
- * is reported to block the deletion of the EKS cluster. An object that records no location is left alone until the
- * control plane itself is being deleted.
+ * Nothing is changed in AWS for a retained object, but its profile is reported to block the deletion of the EKS
+ * cluster. An object without a recorded location is left alone until the control plane itself is being deleted.
  */
 export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
   const { object, controlPlane } = inputs;
@@ -243,9 +235,9 @@ export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target:
 }
 
 /**
- * Returns the annotations, one of which repeats `spec.deletionPolicy: Retain`, because an API server with another CRD
- * drops the field. If the field is absent, the annotation stays, because such a write may have removed the field. If
- * the annotation is lost too, the effective policy in status decides.
+ * An annotation repeats `spec.deletionPolicy: Retain`, because an API server with another provider's CRD drops the
+ * field. For the same reason, a missing field does not remove the annotation. If the annotation is lost too, the policy
+ * in status decides.
  */
 export function withRetain(object: AWSFargateProfile): ObjectMeta['annotations'] {
   const { annotations } = object.metadata;

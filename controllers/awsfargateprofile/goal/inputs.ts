@@ -31,14 +31,11 @@ import { locationOf } from '../../shared/record.ts';
 import type { ControlPlaneAccounts } from '../../shared/control-plane/control-plane-accounts.ts';
 import { NAMESPACES } from '../../shared/live-profiles.ts';
 
-/**
- * `unknown`: the object may exist, but the cache has not listed its kind, the API server does not serve the kind, or
- * the object cannot be decoded.
- */
+/** `unknown` means that the object may exist: its kind is not cached or served, or the object cannot be decoded. */
 export type InputLookup<A> =
   { readonly kind: 'found'; readonly object: A } | { readonly kind: 'absent' } | UnreadableInput;
 
-/** `isInvalid`: the object cannot be decoded. `reason` then contains its name and its wrong fields. */
+/** `isInvalid` means that the object cannot be decoded. `reason` then contains its name and its wrong fields. */
 export interface UnreadableInput {
   readonly kind: 'unknown';
   readonly reason: string;
@@ -47,30 +44,28 @@ export interface UnreadableInput {
 
 export interface ReconcileInputs {
   readonly object: AWSFargateProfile;
-  /**
-   * `none`: spec.clusterName is not set, and no Cluster in the namespace manages the EKS cluster in spec.eksCluster.
-   */
+  /** `none`: spec.clusterName is not set, and no Cluster in the namespace manages the cluster in spec.eksCluster. */
   readonly cluster: InputLookup<Cluster> | { readonly kind: 'none' };
-  /** Only a read from the API server sets this field. */
+  /** Set only by a read from the API server. */
   readonly isNamespaceTerminating?: boolean;
-  /** For example `cluster.x-k8s.io/v1beta2`; empty without spec.clusterName or if the Cluster was not found. */
+  /** Such as `cluster.x-k8s.io/v1beta2`. Empty without spec.clusterName or if the Cluster was not found. */
   readonly clusterApiVersion: string;
-  /** The control plane of the Cluster, or the one that manages the EKS cluster in spec.eksCluster. */
+  /** The control plane that belongs to the Cluster, or that manages the EKS cluster in spec.eksCluster. */
   readonly controlPlane: InputLookup<AWSManagedControlPlane>;
   readonly eksCluster?: NamedEksCluster;
 }
 
-/** spec.eksCluster, completed with the manager's defaults and checked against the operator's limits. */
+/** spec.eksCluster with the manager's defaults, checked against the operator's limits. */
 export interface NamedEksCluster {
   readonly name: EksClusterName;
-  /** The region in the spec, or else the existing profile's region, or else the manager's own. */
+  /** The region in the spec, else the existing profile's region, else the manager's own. */
   readonly region: string | undefined;
   readonly identity: IdentityRef | undefined;
   readonly excess: readonly LimitExcess[];
   /**
    * Control planes in the namespace whose EKS cluster has this name and region, and whose identity differs from the
    * object's. Such a control plane manages this EKS cluster only if the object's credentials belong to the same
-   * account. A control plane whose account is unknown is not listed.
+   * account. Control planes in unknown accounts are missing.
    */
   readonly inAccounts: readonly ControlPlaneInAccount[];
 }
@@ -103,10 +98,7 @@ export function readInputs(object: AWSFargateProfile, caches: InputCaches): Reco
   };
 }
 
-/**
- * Returns the inputs of an object without spec.clusterName: its spec contains an EKS cluster instead, or the API server
- * has dropped spec.eksCluster under another CRD.
- */
+/** The spec contains an EKS cluster, or the API server has dropped spec.eksCluster under another provider's CRD. */
 function withoutCluster(
   object: AWSFargateProfile,
   caches: InputCaches,
@@ -122,9 +114,8 @@ function withoutCluster(
 }
 
 /**
- * Returns the control plane that manages the EKS cluster in spec.eksCluster. Returns `unknown` if that control
- * plane cannot be decoded: its Cluster may be paused, so nothing may change in AWS. Returns `absent` if the API server
- * does not serve control planes of Cluster API Provider AWS.
+ * Finds the control plane that manages the EKS cluster in spec.eksCluster. Returns `unknown` if that control plane
+ * cannot be decoded: its Cluster may be paused, so nothing may change in AWS.
  */
 function joinedControlPlane(object: AWSFargateProfile, caches: InputCaches): InputLookup<AWSManagedControlPlane> {
   const listing = controlPlanesOf(object, caches);
@@ -145,9 +136,8 @@ function controlPlanesOf(
 }
 
 /**
- * Returns the listing while the API server does not serve control planes. Without Cluster API Provider AWS there are
- * none. But while a Cluster in the namespace refers to one, only an API server that serves control planes shows whether
- * that Cluster is paused or deleted together with the object.
+ * Without Cluster API Provider AWS there are no control planes. But if a Cluster in the namespace refers to one, only
+ * an API server that serves control planes shows whether that Cluster is paused or deleted together with the object.
  */
 function withoutControlPlanes(
   { metadata }: AWSFargateProfile,
@@ -172,9 +162,9 @@ function withoutControlPlanes(
 }
 
 /**
- * Returns the control planes whose account decides whether they manage the EKS cluster in spec.eksCluster. For an EKS
- * cluster that the operator's limits do not allow, AWS is not asked about accounts, unless the deleted object may have
- * resources there.
+ * The accounts of these control planes decide whether they manage the EKS cluster in spec.eksCluster. If the operator's
+ * limits do not allow the EKS cluster, AWS is not asked about accounts, unless the deleted object may have resources
+ * there.
  */
 function controlPlanesToCompare(object: AWSFargateProfile, caches: InputCaches): readonly AWSManagedControlPlane[] {
   const isDeletedInAws = isDeleting(object) && locationOf(object).kind === 'known';
@@ -219,7 +209,7 @@ function clusterNaming(
   return entry === undefined ? { kind: 'none' } : toInputLookup({ kind: 'found', ...entry });
 }
 
-/** Returns the key of the Cluster whose pause also pauses the object. Left: why the caches do not contain it yet. */
+/** The pause of this Cluster also pauses the object. A Left says why the caches do not contain it yet. */
 export function clusterKeyOf(object: AWSFargateProfile, caches: InputCaches): E.Either<string, ObjectKey | undefined> {
   const { metadata, spec } = object;
   if (spec.clusterName !== undefined) return E.right({ namespace: metadata.namespace, name: spec.clusterName });
@@ -256,7 +246,7 @@ function readControlPlane(
   return reference === undefined ? { kind: 'absent' } : toInputLookup(controlPlanes.lookup(reference));
 }
 
-/** Converts a lookup. An object that cannot be decoded must not count as deleted, so it is `unknown`. */
+/** An object that cannot be decoded must not count as deleted, so it is `unknown`. */
 export function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
   if (lookup.kind !== 'found') return lookup;
   const { object, decoded } = lookup;
@@ -288,8 +278,8 @@ export interface InputResources {
 export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => Promise<ReconcileInputs>;
 
 /**
- * Reads Cluster and control plane from the API server, because the caches may not show yet that they are paused or
- * being deleted. An object of a kind that the API server does not serve comes from the cache.
+ * Asks the API server, because the caches may not show yet that Cluster or control plane are paused or being deleted.
+ * If the API server does not serve a kind, the cached object is used.
  */
 export const newLiveInputs =
   (client: KubeClient, resources: InputResources): ReadLiveInputs =>
@@ -311,7 +301,7 @@ async function isTerminating(
   return namespace !== undefined && isDeleting(namespace);
 }
 
-/** Reads the Cluster in spec.clusterName, or that of the control plane that manages spec.eksCluster. */
+/** Gets the Cluster in spec.clusterName, or the one whose control plane manages spec.eksCluster. */
 async function getCluster(
   client: KubeClient,
   resource: Resource,

@@ -13,8 +13,8 @@ import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts
 import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../shared/record.ts';
 
 /**
- * Returns the metadata (finalizer, labels, annotations, owner reference) that must be in place before the controller
- * changes AWS. An object that is being deleted gets no patch, because the API server rejects new finalizers then.
+ * This metadata must be in place before the controller changes AWS. An object that is being deleted gets no patch,
+ * because the API server then rejects new finalizers.
  */
 export function metadataPatch(
   { object, cluster, clusterApiVersion }: ReconcileInputs,
@@ -42,8 +42,8 @@ export function metadataPatch(
 }
 
 /**
- * Returns a patch that removes the finalizer. If another controller's finalizer keeps the object, the record shows
- * later reconciles that this controller, and not another client, removed its own finalizer.
+ * If another controller's finalizer keeps the object, the record later shows that this controller, and not another
+ * client, removed its own finalizer.
  */
 export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord | undefined {
   if (!hasFinalizer(object)) return undefined;
@@ -69,8 +69,8 @@ const withFinalizer = (finalizers: readonly string[] = []): readonly string[] =>
   finalizers.includes(FINALIZER) ? finalizers : [...finalizers, FINALIZER];
 
 /**
- * Returns the owner references with one to the Cluster, through which `clusterctl move` finds the object. While the
- * Cluster is being deleted, the references stay unchanged, because the garbage collector may be removing them.
+ * `clusterctl move` finds the object through its owner reference to the Cluster. While the Cluster is being deleted,
+ * the references stay unchanged, because the garbage collector may be removing them.
  */
 function withOwnerReference(
   object: AWSFargateProfile,
@@ -94,8 +94,8 @@ function withOwnerReference(
 type Marks = Pick<ObjectMeta, 'annotations' | 'labels'>;
 
 /**
- * Reports whether Argo CD tracks the object. Argo CD never prunes an object with an owner reference, so a tracked
- * object gets none. Helm charts set the label `app.kubernetes.io/instance` too, which was Argo CD's default before 3.0.
+ * Argo CD never prunes an object with an owner reference, so an object that Argo CD tracks gets none. Helm charts set
+ * the label `app.kubernetes.io/instance` too, which was Argo CD's default before 3.0.
  */
 export function isTrackedByArgoCD({ annotations = {}, labels = {} }: Marks): boolean {
   if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) return true;

@@ -19,9 +19,7 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { type KnownLocation, formatLocation, locationOf, recordOf, readRecord } from '../../shared/record.ts';
 import type { NamedEksCluster, ReconcileInputs, UnreadableInput } from './inputs.ts';
 
-/**
- * Where the object's resources are in AWS. The account is left out, because the identity's credentials determine it.
- */
+/** The place in AWS, without the account, which follows from the identity's credentials. */
 export interface Target {
   /** `undefined` if the EKS cluster comes from spec.eksCluster instead. */
   readonly clusterName: ClusterName | undefined;
@@ -32,26 +30,23 @@ export interface Target {
 }
 
 /**
- * Where the EKS cluster and the identity come from. `unreadyControlPlane` and `record` occur only in deletions: a
- * control plane that is not ready or a spec.eksCluster that the operator's limits do not allow, and the object's
- * record. Both prove nothing: a client that may write these Kubernetes objects can set any EKS cluster there.
+ * Where the EKS cluster and the identity come from. Deletions can also use an `unreadyControlPlane` (a control plane
+ * that is not ready, or a spec.eksCluster that the operator's limits do not allow) or the object's `record`. Both prove
+ * nothing, because a client that may write these Kubernetes objects can set any EKS cluster there.
  */
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
 export interface ControlPlaneFacts {
   /** An object with spec.eksCluster does not get these tags. */
   readonly controlPlaneTags: Tags;
-  /** AWS ids. `undefined` for an object with spec.eksCluster: EKS then chooses the subnets if the spec sets none. */
+  /** Subnet IDs. `undefined` for an object with spec.eksCluster: if the spec sets no subnets, EKS chooses them. */
   readonly privateSubnets: readonly string[] | undefined;
   /** The control plane that gets this controller's finalizer. */
   readonly controlPlane: ObjectKey | undefined;
   readonly creationBlocker: Reason | undefined;
-  /** EKS, and not a control plane, shows whether the EKS cluster is ready: the object has spec.eksCluster. */
+  /** Set for an object with spec.eksCluster, because only EKS shows whether the EKS cluster is ready. */
   readonly isReadinessOfEks?: true;
-  /**
-   * Accounts in which nothing may be created for an object without AWS resources, because a control plane there may
-   * manage its EKS cluster.
-   */
+  /** In these accounts, a control plane may manage the EKS cluster, so nothing new may be created for the object. */
   readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
 }
 
@@ -76,9 +71,8 @@ export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarge
 }
 
 /**
- * Returns the target of an object with spec.eksCluster. Only a later call to EKS shows whether this EKS cluster exists
- * and is ready. If the operator does not allow it, AWS is not called until the object is deleted, whatever annotations,
- * finalizers and status say.
+ * Only a later call to EKS shows whether the EKS cluster in spec.eksCluster exists and is ready. If the operator does
+ * not allow it, AWS is not called until the object is deleted, whatever annotations, finalizers and status say.
  */
 function targetInEks(
   { object, cluster, controlPlane }: ReconcileInputs,
@@ -105,9 +99,8 @@ function targetInEks(
 }
 
 /**
- * Returns why nothing may be created for an object whose EKS cluster a control plane manages. An object without AWS
- * resources must set spec.clusterName instead. With resources, creation is blocked only while control plane or Cluster
- * is being deleted.
+ * A control plane manages the object's EKS cluster. An object without AWS resources must set spec.clusterName instead.
+ * With resources, creation is blocked only while control plane or Cluster is being deleted.
  */
 function joinedBlocker(
   object: AWSFargateProfile,
@@ -205,7 +198,6 @@ function targetOf(object: AWSFargateProfile, controlPlane: AWSManagedControlPlan
   };
 }
 
-/** Returns where the profile was created, according to the record. */
 function recordedTarget(object: AWSFargateProfile): Target | undefined {
   const record = recordOf(object);
   if (record.in.kind !== 'known') return undefined;
@@ -214,8 +206,8 @@ function recordedTarget(object: AWSFargateProfile): Target | undefined {
 }
 
 /**
- * Returns the reason if region or EKS cluster differ from the record. Only the record counts: a user who removes it
- * declares that the profile does not exist anymore, or stays as it is.
+ * Compares region and EKS cluster with the record. Only the record counts: a user who removes it declares that the
+ * profile does not exist anymore, or stays as it is.
  */
 export function findTargetChange(object: AWSFargateProfile, found: Target): Reason | undefined {
   const read = readRecord(object);
@@ -241,8 +233,8 @@ function changedField(
 }
 
 /**
- * Returns where the object's resources are deleted. The record counts, except that a user may have corrected the
- * identity since: the control plane or spec.eksCluster has precedence if it contains the same region and EKS cluster.
+ * Resources are deleted where the record says. But a user may have corrected the identity since, so the control plane
+ * or spec.eksCluster has precedence if it contains the same region and EKS cluster.
  */
 export function deletionTarget(
   inputs: ReconcileInputs,
@@ -262,13 +254,12 @@ function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileI
   if (eksCluster === undefined)
     return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
   const { name, region, identity, excess } = eksCluster;
-  // The limits do not block the deletion of an object with a location. Without a location, the limits have prevented
-  // all creations.
+  // The limits do not block the deletion of an object with a location. Without a location, nothing was created.
   const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
   return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
 }
 
-/** Returns what is missing to know region and EKS cluster, and how a user can add it. */
+/** Says what is missing to know region and EKS cluster, and how a user can add it. */
 export function describeMissingSource({ object, cluster, controlPlane, eksCluster }: ReconcileInputs): {
   readonly missing: string;
   readonly remedy: string;

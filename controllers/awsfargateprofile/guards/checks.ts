@@ -28,11 +28,11 @@ import { CREATE_FAILED } from '../model/profile-status.ts';
 
 export interface CheckServices extends LiveGuardServices, RoleUserServices {
   readonly clock: Clock;
-  /** 0 or less if this process may have lost its leader lease. */
+  /** In ms. 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
 }
 
-/** Returns the checks, the cheapest first. */
+/** The cheapest checks come first. */
 export function newChecks(services: CheckServices): readonly Check[] {
   return [
     refusalExpired(services),
@@ -46,7 +46,7 @@ export function newChecks(services: CheckServices): readonly Check[] {
 
 const LONGEST_MUTATION: Ms = 10_000;
 
-/** Returns how much time a change may take. If it is 0 or less, the change must not be sent. */
+/** How much time a change may take, in ms. At 0 or less, the change must not be sent. */
 export const mutationTimeLeft = (leadership: Leadership): Ms =>
   Math.min(LONGEST_MUTATION, leadership.remaining() - LEASE_SAFETY_MARGIN);
 
@@ -56,8 +56,8 @@ export function leaseValid({ mutationTimeLeft: timeLeft }: Pick<CheckServices, '
 }
 
 /**
- * Stops the creation and deletion of profiles and roles after a glance, because only a survey shows everything that the
- * object has.
+ * A reconcile that has read only the recorded profiles (a glance) must not create or delete profiles and roles. Only a
+ * survey, which reads every profile of the EKS cluster, shows everything that the object has.
  */
 export function afterSurvey(): Check {
   return async (mutation, { observed }) => {
@@ -68,10 +68,7 @@ export function afterSurvey(): Check {
   };
 }
 
-/**
- * Stops a change if the tags have changed: an object in another namespace may have adopted a resource that lacks this
- * controller's tags.
- */
+/** An object in another namespace may have adopted a resource that lacks this controller's tags. */
 export function tagsUnchanged(): Check {
   return async (mutation, reconcile) => {
     const known = tagsWithoutOwner(mutation, reconcile);
@@ -104,7 +101,7 @@ interface BackoffCheckServices {
   readonly clock: Clock;
 }
 
-/** Stops a refused change until its backoff ends or the spec changes. */
+/** A refused change is not sent again until its backoff ends or the spec changes. */
 export function refusalExpired({ clock }: BackoffCheckServices): Check {
   return async (mutation, { object, retry, target }) => {
     const generation = object.metadata.generation ?? 0;
@@ -125,16 +122,15 @@ export function failureBackoffExpired({ clock }: BackoffCheckServices): Check {
   };
 }
 
-/** Reads from the API server, because an outdated answer could lead to a deletion that cannot be undone. */
+/** Asks the API server, because an outdated answer could lead to a deletion that cannot be undone. */
 export interface LiveChecks {
-  /** Returns why nothing may be deleted in AWS for the object now. */
   findBlocker(object: AWSFargateProfile, signal: AbortSignal): Promise<string | undefined>;
 }
 
 export interface LiveCheckSources {
   readonly client: KubeClient;
   readonly clusters: () => Resource | undefined;
-  /** Returns the key of the Cluster whose pause also pauses the object; Left while it is unknown. */
+  /** The pause of this Cluster also pauses the object. Left if the Cluster is not known yet. */
   readonly clusterKeyOf: (object: AWSFargateProfile) => E.Either<string, ObjectKey | undefined>;
 }
 
@@ -157,10 +153,7 @@ export const newLiveGuards = (services: LiveGuardServices): readonly Check[] => 
   schemaIsOurs(services),
 ];
 
-/**
- * Stops a destructive change if the API server shows a blocker: the cache may not show yet that the object is paused,
- * changed, gone or being moved.
- */
+/** The cache may not show yet that the object is paused, changed, gone or being moved. */
 export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check {
   return async (mutation, { object, signal }) => {
     if (!isDestructive(mutation)) return undefined;
@@ -170,8 +163,8 @@ export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check 
 }
 
 /**
- * Stops creations and destructive changes under another CRD, which hides the fields that it lacks: the spec may differ
- * from what the API server shows. The check at the start of the reconcile may be outdated by now.
+ * Another provider's CRD hides the fields that it lacks, so the spec may differ from the one that the API server shows.
+ * The check at the start of the reconcile may be outdated by now.
  */
 export function schemaIsOurs({ schema }: Pick<LiveGuardServices, 'schema'>): Check {
   return async (mutation, { signal }) => {

@@ -15,28 +15,24 @@ import { type Obstacle, type Preparation, type ReconcileState, stop } from './gu
 export interface DrainServices extends LiveGuardServices {
   readonly clock: Clock;
   readonly openPods: OpenPods;
-  /** 0 or less if this process may have lost its leader lease. */
+  /** In ms. 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
   readonly recordEviction: (answer: Eviction['kind']) => void;
   readonly writeRecord: (reconcile: ReconcileState, record: ReconcileState['record']) => Promise<Obstacle | undefined>;
 }
 
-/** The interval between reconciles during a drain. Other reconciles come sooner, for example when a Cluster changes. */
+/** The interval between reconciles during a drain. Others come sooner, for example when a Cluster changes. */
 export const DRAIN_INTERVAL: Ms = 10_000;
-/**
- * A reconcile keeps a worker busy, so each list has a limit. The pods that this reconcile does not reach wait for the
- * next.
- */
+/** A reconcile keeps a worker busy, so each list has a time limit. The next reconcile continues. */
 const LIST_LIMIT: Ms = 15_000;
-/** No eviction begins later than this after the first eviction, and each eviction has its own limit. */
+/** No eviction begins later than this after the first one. Each eviction has its own limit. */
 const EVICTIONS_BEGIN_WITHIN: Ms = 5_000;
 const EVICTION_LIMIT: Ms = 10_000;
 const IN_FLIGHT = 10;
 
 /**
- * Before a replaced profile is deleted, moves its pods to the profile that replaces it, if `drainTimeout` is set. The
- * other live guards of the deletion are checked before the first eviction, and the turn in the lane is taken
- * afterwards.
+ * If `drainTimeout` is set, moves a replaced profile's pods to its successor before the profile is deleted. Before the
+ * first eviction, the other live guards of the deletion are checked.
  */
 export function drainPredecessor(services: DrainServices): Preparation {
   return async (mutation, reconcile) => {
@@ -126,7 +122,7 @@ interface Evicted {
 
 const NONE: Evicted = { answers: [] };
 
-/** Evicts `pods` in their order, until a request shows that there is no access. */
+/** Evicts `pods` in order until a request shows that there is no access. */
 async function evict(
   { clock, mutationTimeLeft, recordEviction }: DrainServices,
   access: PodAccess,
@@ -157,7 +153,7 @@ async function evict(
   return { answers: inOrder, ...(problem && { problem }) };
 }
 
-/** Returns errors of the workload cluster as a problem. Throws those of a stopping manager, and bugs. */
+/** Returns a workload cluster's errors as a problem. Throws errors of a stopping manager, and bugs. */
 async function attempt<A>(
   { signal, target }: ReconcileState,
   work: () => Promise<E.Either<DrainProblem, A>>,

@@ -17,22 +17,19 @@ export interface ReconcileState {
   object: AWSFargateProfile;
   /** The record as this reconcile last wrote it, or will write it at its end. */
   record: ProfileRecord;
-  /**
-   * Whether the API server has confirmed in this reconcile, before a change, that no other client has written the
-   * object.
-   */
+  /** Whether the API server has confirmed in this reconcile that no other client has written the object. */
   isConfirmed?: boolean;
   readonly observed: Observed;
   readonly desired: Desired;
   readonly plan: Plan;
   readonly target: Target;
-  /** The control plane that must have the finalizer before a role or profile is created. */
+  /** This control plane must have the finalizer before a role or profile is created. */
   readonly controlPlane: ObjectKey | undefined;
   readonly controlPlaneTags: Tags;
   readonly session: Session;
   readonly retry: RetryHandle;
   readonly lane: string;
-  /** How the drain of the profile that this reconcile deletes has ended. */
+  /** Set if this reconcile deletes a drained profile. */
   drained?: Drained;
   readonly signal: AbortSignal;
 }
@@ -47,7 +44,7 @@ export const stop = (reason: Reason): Obstacle => ({ kind: 'stop', reason });
 /** Reads AWS or Kubernetes, and writes nothing. */
 export type Check = (mutation: Mutation, reconcile: ReconcileState) => Promise<Obstacle | undefined>;
 
-/** Writes to the API server, or takes a turn in the lane. */
+/** Writes to the API server, or takes the object's turn to change a profile of the EKS cluster. */
 export type Preparation = (mutation: Mutation, reconcile: ReconcileState) => Promise<Obstacle | undefined>;
 
 export interface Guards {
@@ -55,7 +52,7 @@ export interface Guards {
   readonly preparations: readonly Preparation[];
 }
 
-/** Returns what prevents the change. A request that the API server rejects is an obstacle too. Throws other errors. */
+/** A request that the API server rejects is an obstacle too. Throws other errors. */
 export async function findObstacle(
   { checks, preparations }: Guards,
   mutation: Mutation,

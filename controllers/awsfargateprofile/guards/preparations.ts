@@ -32,17 +32,14 @@ export interface PreparationServices
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
 }
 
-/**
- * Returns the preparations in their order. The record of the change comes last, so it is not written for an object that
- * waits in the lane.
- */
+/** The record is written last, so that an object that waits for its turn does not write it. */
 export function newPreparations(services: PreparationServices): readonly Preparation[] {
   return [
     // This comes before `takeTurn`, so that the other objects of the EKS cluster do not wait for pods.
     drainPredecessor({ ...services, writeRecord: (reconcile, record) => writeRecord(services, reconcile, record) }),
     takeTurn(services),
-    // These preparations ask the API server, so they come after `takeTurn`: a waiting object sends no such requests,
-    // and the answers are still new when the change is sent.
+    // A waiting object must not send these requests to the API server, and the answers must be new when the change is
+    // sent. So they come after `takeTurn`.
     confirmFinalizer(services),
     roleShareable(services),
     ...newLiveGuards(services),
@@ -74,9 +71,9 @@ export function reportNotReady({
 }
 
 /**
- * Writes the record before a change: if the manager crashes right after the change, the next process finds the AWS
- * resource through the record. Before its first change, a reconcile sends the record even if it is equal: a manager
- * whose cache is old gets a conflict, and changes nothing.
+ * If the manager crashes right after a change, the next process finds the AWS resource through the record. Before its
+ * first change, a reconcile sends even an unchanged record, so that a manager with an old cache gets a conflict and
+ * changes nothing.
  */
 export function recordChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, reconcile) => {
@@ -110,9 +107,7 @@ function continueWith(reconcile: ReconcileState, written: AWSFargateProfile | un
   return undefined;
 }
 
-/**
- * Takes the turn in the lane. If another client's change is in the way, first asks EKS whether this change has ended.
- */
+/** If another client's change is in the way, first asks EKS whether this change has ended. */
 export function takeTurn({
   lanes,
   recordTurnWait,
@@ -151,10 +146,7 @@ async function askAgain(
   else lanes.saw(lane, profile, doing);
 }
 
-/**
- * Adds the finalizer that keeps the control plane until its profiles are deleted. Without the finalizer, nothing may be
- * created.
- */
+/** The finalizer keeps the control plane until its profiles are deleted. Without it, nothing may be created. */
 export async function holdControlPlane(
   finalizer: Pick<ControlPlaneFinalizer, 'add'>,
   facts: ControlPlaneFacts,
@@ -166,9 +158,8 @@ export async function holdControlPlane(
 }
 
 /**
- * Asks the API server for the control plane's finalizer before a creation. The cache may still show the finalizer
- * although the control plane has lost it and is being deleted. A profile that is created then would make EKS refuse to
- * delete the cluster.
+ * Asks the API server, because the cache may still show the finalizer although the control plane has lost it and is
+ * being deleted. A profile that is created then would prevent EKS from deleting the cluster.
  */
 export function confirmFinalizer({
   controlPlaneFinalizer,

@@ -15,11 +15,9 @@ import type { Drained } from './drained.ts';
 
 export interface Change {
   readonly mutation: Mutation;
-  /** AWS may refuse the change without harm: the refusal is reported, and the next changes are still made. */
+  /** AWS may refuse the change without harm. The refusal is reported, and the next changes are still made. */
   readonly optional?: true;
-  /**
-   * The change narrows the added tags to what the earlier changes leave, so it is made only if all of them were made.
-   */
+  /** The change shortens the tag that records the controller's additions, so it needs all earlier changes. */
   readonly settles?: true;
 }
 
@@ -31,24 +29,19 @@ export type Health = 'inSync' | 'works' | 'broken' | 'notRead';
 
 export interface Plan {
   readonly changes: readonly Change[];
-  /**
-   * Changes that clean up after a replacement, once AWS matches the spec. The object is already Ready, so a failure
-   * here is reported but does not change Ready.
-   */
+  /** These changes clean up after a replacement. A failure is reported but does not change Ready. */
   readonly leftovers: readonly Change[];
   readonly end: 'inSync' | Reason;
   readonly profile: Health;
   readonly role: Health;
   readonly notices: readonly Reason[];
-  /** Unwanted roles of this controller that stay, because `usedBy` uses them. */
+  /** This controller's unwanted roles that stay, because `usedBy` uses them. */
   readonly kept: readonly KeptRole[];
   /** Problems of a profile that matches the spec, and why new pods may fail. */
   readonly advice: readonly Advice[];
-  /** The object's profiles. */
   readonly profiles: readonly OwnProfile[];
-  /** The profile that status shows; `undefined`: neither AWS nor the record contains one. */
+  /** `undefined` if neither AWS nor the record contains a profile. */
   readonly shown: ProfileName | undefined;
-  /** Whether this controller manages the profile's role. */
   readonly isRoleManaged: boolean;
 }
 
@@ -66,8 +59,8 @@ export interface Advice {
 }
 
 /**
- * Why the profile counts as this object's. `ours`: by its tags. `stripped`: the record contains its id, and a tag is
- * missing. `recorded`: the record contains its id, and a tag names another owner. `unproven`: only a ready control
+ * Why the profile counts as this object's. `ours`: by its tags. `stripped`: the record contains its ID, and a tag is
+ * missing. `recorded`: the record contains its ID, and a tag names another owner. `unproven`: only a ready control
  * plane could prove it.
  */
 export interface OwnProfile {
@@ -75,7 +68,7 @@ export interface OwnProfile {
   readonly ownership: 'ours' | 'stripped' | 'recorded' | 'unproven';
 }
 
-/** Yields changes in their order, and returns the reason for which the plan ends after them. */
+/** Yields changes in order, and returns the reason why the plan ends after them. */
 export type PlanPart = Generator<Change, Reason | undefined>;
 
 export const change = (mutation: Mutation): Change => ({ mutation });
@@ -102,7 +95,7 @@ export type Mutation =
   | { readonly kind: 'setBoundary'; readonly name: RoleName; readonly policyArn: string }
   | { readonly kind: 'removeBoundary'; readonly name: RoleName }
   | { readonly kind: 'attachPolicy'; readonly name: RoleName; readonly policyArn: string }
-  /** `retiring`: the role is deleted next. */
+  /** `retiring` means that the role is deleted next. */
   | {
       readonly kind: 'detachPolicy';
       readonly name: RoleName;
@@ -110,16 +103,15 @@ export type Mutation =
       readonly retiring: boolean;
     }
   /**
-   * `retiring`: the role is deleted next. The documented IAM policy allows the deletion only of roles with this
-   * controller's tags, so the tags are set first.
+   * `retiring` means that the role is deleted next. The documented IAM policy allows the deletion only of roles with
+   * this controller's tags, so the tags are set first.
    */
   | { readonly kind: 'tagRole'; readonly name: RoleName; readonly tags: Tags; readonly retiring?: true }
   | { readonly kind: 'untagRole'; readonly name: RoleName; readonly keys: readonly string[] }
-  /** `principal` is the ARN of the role `name`. */
   | { readonly kind: 'createAccessEntry'; readonly name: RoleName; readonly principal: RoleArn }
   /**
-   * `profileCreation` and `roleRecreated`: the entry belongs to an earlier role with the same ARN. In the second case,
-   * a live profile uses the current role.
+   * `profileCreation` and `roleRecreated` mean that the entry belongs to an earlier role with the same ARN. In the
+   * second case, a live profile uses the current role.
    */
   | {
       readonly kind: 'deleteAccessEntry';
@@ -145,9 +137,7 @@ export function resourceOf(mutation: Mutation): string {
   return `${isOfProfile ? 'Fargate profile' : 'IAM role'} "${subjectOf(mutation)}"`;
 }
 
-/**
- * Reports whether the mutation waits in the lane of its EKS cluster, which creates or deletes one profile at a time.
- */
+/** Such a mutation waits in its cluster's lane (lane.ts), because EKS changes one profile of a cluster at a time. */
 export function isQueuedMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createProfile' | 'deleteProfile' }> {
@@ -155,8 +145,8 @@ export function isQueuedMutation(
 }
 
 /**
- * Completes the sentence "Fargate profile x is …". It is true from before the request until EKS has made the change,
- * because a waiting object reports it for seconds.
+ * Completes the sentence "Fargate profile x is …". A waiting object reports it for seconds, so it is true from before
+ * the request until EKS has made the change.
  */
 export const describeTurn = ({ kind }: Mutation): string =>
   kind === 'createProfile' ? 'created first' : 'deleted first';
@@ -173,14 +163,14 @@ export const isProfileOrRoleCreation = (
 export const isCreation = (mutation: Mutation): boolean =>
   isProfileOrRoleCreation(mutation) || mutation.kind === 'createAccessEntry';
 
-/** Reports whether the mutation changes an access entry. The permission for these calls is optional. */
+/** The permission for these calls is optional. */
 export function isAccessEntryMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createAccessEntry' | 'deleteAccessEntry' }> {
   return mutation.kind === 'createAccessEntry' || mutation.kind === 'deleteAccessEntry';
 }
 
-/** Reports whether the mutation deletes a role, or prepares its deletion. */
+/** Returns true also for the steps that prepare a role's deletion. */
 export function isRoleRemoval(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'deleteRole' | 'detachPolicy' | 'tagRole' | 'deleteAccessEntry' }> {
@@ -218,9 +208,9 @@ export type MutationOutcome =
       readonly accessEntry?: AccessEntry;
     }
   | { readonly kind: 'gone' }
-  /** The name is in use, although this reconcile did not find it: EKS and IAM are eventually consistent. */
+  /** The name is in use, although this reconcile did not find it, because EKS and IAM are eventually consistent. */
   | { readonly kind: 'nameTaken' }
-  /** The role exists, but IAM, or EKS for a new access entry, does not show it yet. */
+  /** IAM, or EKS for a new access entry, does not show the existing role yet. */
   | { readonly kind: 'notVisible' }
   /** The role has changed since this reconcile read it. */
   | { readonly kind: 'outdated'; readonly failure: AwsFailure }
@@ -229,13 +219,11 @@ export type MutationOutcome =
   | { readonly kind: 'siblingBusy'; readonly by: ProfileName; readonly doing: string }
   /** An update of the cluster is in progress, or it is not ACTIVE. */
   | { readonly kind: 'clusterUpdating'; readonly failure: AwsFailure }
-  /** The role's trust policy is wrong, or the role is too new and EKS does not see it yet. */
+  /** The role's trust policy is wrong, or the role is too new for EKS to see it. */
   | { readonly kind: 'roleRejected'; readonly failure: AwsFailure }
   | { readonly kind: 'failed'; readonly failure: AwsFailure };
 
-/**
- * Reports whether AWS has certainly not made the change. After a lost answer or a 5xx response, AWS may have made it.
- */
+/** Reports whether AWS has certainly not made the change. A lost answer or a 5xx response does not show that. */
 export function isWithoutEffect(outcome: MutationOutcome): boolean {
   switch (outcome.kind) {
     case 'siblingBusy':
@@ -244,8 +232,7 @@ export function isWithoutEffect(outcome: MutationOutcome): boolean {
       return true;
     case 'failed': {
       const { code, statusCode = 0 } = outcome.failure;
-      // A 4xx response that is not from AWS does not prove that nothing was changed: a proxy may have forwarded the
-      // request before it failed.
+      // A 4xx response that is not from AWS proves nothing: a proxy may have forwarded the request before it failed.
       const isRefused = code !== 'Undecodable' && statusCode >= 400 && statusCode < 500;
       return isRefused || isNotDispatched(outcome.failure) || isNotPrepared(outcome.failure);
     }
@@ -257,6 +244,5 @@ export function isWithoutEffect(outcome: MutationOutcome): boolean {
 export interface Step {
   readonly mutation: Mutation;
   readonly outcome: MutationOutcome;
-  /** How the drain of the deleted profile ended. */
   readonly drained?: Drained;
 }

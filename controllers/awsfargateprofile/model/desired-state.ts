@@ -14,13 +14,13 @@ import type { ProfileRecord } from '../../shared/record.ts';
 export interface ObjectIdentity {
   readonly namespace: string;
   readonly name: string;
-  /** The name of the Cluster; `undefined` if the EKS cluster comes from spec.eksCluster instead. */
+  /** `undefined` if the EKS cluster comes from spec.eksCluster instead. */
   readonly clusterName: ClusterName | undefined;
   readonly eksCluster: EksClusterName;
   readonly eksClusterArn: string;
   /**
-   * The name from which the names of the role and of replacements are derived: spec.profileName or the computed name.
-   * Under updateStrategy Reject, a live object without spec.profileName keeps the name of the profile that serves.
+   * spec.profileName or the computed name, from which the names of the role and of replacements derive. Under
+   * updateStrategy Reject, a live object without spec.profileName keeps the name of the profile that serves.
    */
   readonly profileName: ProfileName;
   /** The role names that any version of Cluster API Provider AWS computes for the object's profile. */
@@ -32,38 +32,37 @@ export interface WantedProfile {
   readonly name: ProfileName;
   /** If the list is empty, EKS chooses the cluster's private subnets. */
   readonly subnets: readonly string[];
-  /** If this is not `spec`, an existing profile of this controller may have any subnets. */
+  /** Unless this is `spec`, an existing profile of this controller may have any subnets. */
   readonly subnetSource: SubnetSource;
   readonly selectors: readonly FargateSelector[];
   readonly tags: Tags;
-  /** See {@link ManagedRole.additions}. */
   readonly additions: readonly string[];
 }
 
-/** An IAM role that this controller creates and corrects according to the spec. */
+/** An IAM role that this controller creates and corrects to match the spec. */
 export interface ManagedRole extends NewRole {
   readonly kind: 'managed';
   readonly arn: RoleArn;
   readonly policies: readonly string[];
   /**
-   * Whether spec.roleName is set. If it is, another owner's role with this name is used unchanged. A role with a
-   * computed name, or with the name that the existing profile uses, must belong to this controller.
+   * If true, another owner's role with this name is used unchanged. A role with a computed name, or with the name that
+   * the existing profile uses, must belong to this controller.
    */
   readonly isNamedInSpec: boolean;
-  /** The operator's limits require the boundary, and the spec does not. */
+  /** Whether only the operator's limits require the boundary, and not the spec. */
   readonly isBoundaryFromLimits: boolean;
   /**
-   * The policies in the spec. Those that the operator's limits do not allow are neither attached nor detached, so that
+   * If the operator's limits do not allow some of these policies, they are neither attached nor detached, so that
    * existing profiles keep working.
    */
   readonly policiesInSpec: readonly string[];
-  /** What the controller adds to the role and may later remove, in the form of the added tags' digests. */
+  /** What the controller adds to the profile or role and may later remove, as digests of the added tags. */
   readonly additions: readonly string[];
-  /** The case-folded keys of tags that other objects want on the role. */
+  /** The lower-case keys of tags that other objects want on the role. */
   readonly keysOfOthers: readonly string[];
 }
 
-/** The existing IAM role in spec.roleARN. The controller uses this role and never changes it. */
+/** The controller only uses this role, from spec.roleARN, and never changes it. */
 export interface ExistingRole {
   readonly kind: 'existing';
   readonly name: RoleName;
@@ -76,9 +75,7 @@ export interface Desired {
   readonly identity: ObjectIdentity;
   /** The role in spec.roleARN, which is never changed or deleted. */
   readonly userProvidedRole: RoleArn | undefined;
-  /**
-   * `undefined` if the object is being deleted, or if its EKS cluster is being deleted and deletionPolicy is Retain.
-   */
+  /** `undefined` if the object is being deleted, or its EKS cluster is being deleted and deletionPolicy is Retain. */
   readonly wanted: { readonly profile: WantedProfile; readonly role: WantedRole } | undefined;
   readonly unwanted: UnwantedPolicy;
   /** How a user can end the deletion if the controller cannot delete the profile. */
@@ -86,28 +83,23 @@ export interface Desired {
   /** Always `false` if `wanted` is set. */
   readonly isClusterLeaving: boolean;
   readonly adoptionPolicy: AdoptionPolicy;
-  /** Whether a new profile takes the place of one that differs from the spec; `false` without `wanted`. */
+  /** Whether a new profile takes the place of one that differs from the spec. `false` without `wanted`. */
   readonly isReplaceable: boolean;
-  /** How long a predecessor stays next to the ACTIVE wanted profile, in ms. */
+  /** How long a predecessor stays next to the ACTIVE wanted profile. */
   readonly keepPredecessorFor: Ms;
-  /**
-   * The maximum time for which a predecessor's pods are evicted before it is deleted, in ms; 0: they are not evicted.
-   */
+  /** How long a predecessor's pods are evicted before it is deleted. With 0, they are not evicted. */
   readonly drainTimeout: Ms;
   /** Wall clock, ms since 1970. */
   readonly now: Ms;
   /** Where to look in AWS, after this reconcile has read AWS. */
   readonly record: ProfileRecord;
-  /** Profiles with this object's owner tag that another record of the object has made. */
+  /** Profiles with this object's owner tag that another copy of the object, with another record, has created. */
   readonly elsewhere: readonly FargateProfile[];
-  /** The object has recently lost its record, so one of its create requests may be unanswered. */
+  /** Whether the object has recently lost its record, so that one of its create requests may be unanswered. */
   readonly isLost: boolean;
-  /**
-   * Whether the profile has ever been ACTIVE and equal to the spec, according to the latch
-   * `status.initialization.provisioned`.
-   */
+  /** Whether the profile has ever been ACTIVE and equal to the spec, by `status.initialization.provisioned`. */
   readonly isProvisioned: boolean;
-  /** EKS has refused to create a profile because of its quota, and this process knows that. */
+  /** Whether this process knows that EKS refuses to create a profile because of its quota. */
   readonly isQuotaExceeded: boolean;
   /**
    * Whether Cluster API Provider AWS may have created a profile and roles for this deleted object, although nothing
@@ -116,13 +108,13 @@ export interface Desired {
   readonly isUnproven: boolean;
   /** Why nothing may be created now. Existing profiles and roles are still corrected and deleted. */
   readonly creationBlocker: Reason | undefined;
-  /** An older object shares the managed role and wants different settings for it. */
+  /** Set if an older object shares the managed role and wants different settings for it. */
   readonly roleConflict?: Reason;
   readonly place: AwsLocation;
   readonly limits: OperatorLimits;
   /**
-   * Values in the spec that the operator's limits do not allow. They prevent the creation of a profile; an existing
-   * profile stays as it is.
+   * The operator's limits do not allow these values in the spec. They prevent the creation of a profile, but an
+   * existing profile stays as it is.
    */
   readonly excess: readonly LimitExcess[];
   /**

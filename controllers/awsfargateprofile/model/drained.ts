@@ -1,11 +1,10 @@
-/** `comesLater`: EKS would start the pods on the predecessor again, because the predecessor's name comes first. */
+/** `comesLater` means that EKS would start the pods on the predecessor again, because its name sorts first. */
 export type DrainObstacle = 'noLabel' | 'comesLater';
 
-/** How a drain ended. */
 export interface Drained {
   readonly because: 'moved' | 'timeout' | DrainObstacle;
   readonly successor: string;
-  /** The pods that EKS stops with the profile; `undefined`: their number is unknown, and `problem` says why. */
+  /** The pods that EKS stops with the profile. If `undefined`, `problem` says why their number is unknown. */
   readonly stopped?: {
     readonly count: number;
     /** How many of these pods should have been moved. */

@@ -13,16 +13,14 @@ import type { Target, TargetSource } from '../goal/target.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { FoundRole } from './observed-state.ts';
 
-/** Returns the place in AWS. The partition follows from the region, as for the endpoints of EKS and IAM. */
+/** The partition follows from the region, as for the endpoints of EKS and IAM. */
 export const placeOf = ({ region }: Target, account: AccountId): AwsLocation => ({
   partition: partitionOf(region),
   region,
   account,
 });
 
-/**
- * Returns the object's identity. `base` is the name from which the names of the role and of replacements are derived.
- */
+/** `base` is the name from which the names of the role and of replacements derive. */
 export function identityOf(
   object: AWSFargateProfile,
   { target, targetSource }: { readonly target: Target; readonly targetSource: TargetSource },
@@ -48,8 +46,8 @@ export function identityOf(
 }
 
 /**
- * Returns the names that may be adopted. Each name contains the namespace or its hash, so a client that may write only
- * the record and the status of objects in one namespace cannot make the controller adopt another namespace's resources.
+ * Each adoptable name contains the namespace or its hash, so a client that may write only the record and the status of
+ * objects in one namespace cannot make the controller adopt another namespace's resources.
  */
 function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksCluster }: Target): AdoptableNames {
   const profile = profileNameFor(metadata);
@@ -66,10 +64,7 @@ export const ownerOf = ({ spec }: Pick<AWSFargateProfile, 'spec'>, identity: Obj
   adoptionPolicy: spec.adoptionPolicy ?? 'Owned',
 });
 
-/**
- * Returns the ownership of a profile. Under adoptionPolicy `Never`, a profile with only the tag of Cluster API Provider
- * AWS counts as another owner's.
- */
+/** Under adoptionPolicy `Never`, a profile with only the tag of Cluster API Provider AWS counts as another owner's. */
 export function ownershipOf({ identity, adoptionPolicy }: Owner, found: FargateProfile): Ownership {
   const ownership = profileOwnership(found, identity);
   return ownership.kind === 'ours' && !ownership.stamped && adoptionPolicy === 'Never'
@@ -81,7 +76,7 @@ export function ownershipOf({ identity, adoptionPolicy }: Owner, found: FargateP
     : ownership;
 }
 
-/** Returns all profiles in the EKS cluster whose tags prove that they are this object's, whatever their names. */
+/** Only tags count, whatever the profiles' names. */
 export const oursOf = (owner: Owner, profiles: readonly FargateProfile[]): readonly FargateProfile[] =>
   profiles.filter((found) => ownershipOf(owner, found).kind === 'ours');
 

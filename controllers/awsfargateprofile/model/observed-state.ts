@@ -11,51 +11,49 @@ import { CREATING, DELETING } from './profile-status.ts';
 
 export interface ObservedRole {
   readonly name: RoleName;
-  /** `unread`: a Fargate profile has to be deleted before the role, so IAM was not asked. */
+  /** `unread` means that IAM was not asked, because a Fargate profile has to be deleted before the role. */
   readonly found: FoundRole | 'unread' | undefined;
 }
 
 export interface FoundRole extends Role {
   /** ARNs of the attached managed policies. Empty for the role in spec.roleARN, whose policies are not read. */
   readonly attached: readonly string[];
-  /**
-   * The attachments because of which IAM refuses to delete the role, as text. Read only for a role that may be deleted.
-   */
+  /** The attachments that make IAM refuse to delete the role, as text. Read only for a role that may be deleted. */
   readonly blockers: readonly string[];
 }
 
 export interface ObservedAccessEntry {
   readonly principal: RoleArn;
   /**
-   * `accessConfig.authenticationMode` of the EKS cluster; with `CONFIG_MAP` it has no access entries. `undefined`: AWS
-   * refuses to show the mode.
+   * The EKS cluster's `accessConfig.authenticationMode`. With `CONFIG_MAP`, the cluster has no access entries.
+   * `undefined` if AWS refuses to show the mode.
    */
   readonly mode: string | undefined;
   /** `undefined` if there is none, or if AWS refuses to show it. */
   readonly found: Pick<AccessEntry, 'type' | 'createdAt'> | undefined;
-  /** The error message with which AWS refused to read or change the entry. */
+  /** AWS's error message after it refused to read or change the entry. */
   readonly refusal?: string;
-  /** AWS has denied the read in this reconcile; an event reports this. */
+  /** AWS has denied the read in this reconcile, which an event reports. */
   readonly isUnreadable?: true;
 }
 
 export interface Observed {
   /**
    * A `survey` has read each profile of the EKS cluster. A `glance` has read only the recorded profiles, which suffices
-   * at rest and while EKS makes a change: nothing is created or deleted after a glance.
+   * while nothing has to change and while EKS makes a change. Nothing is created or deleted after a glance.
    */
   readonly depth: 'glance' | 'survey';
   readonly cluster: 'there' | 'gone';
-  /** The profiles of all owners. */
+  /** All owners' profiles. */
   readonly profiles: readonly FargateProfile[];
   /** The roles in the spec or the record, and the roles of this object's profiles. */
   readonly roles: readonly ObservedRole[];
   /** Read only if a decision depends on them. */
   readonly accessEntries?: readonly ObservedAccessEntry[];
-  /** Read only if the EKS cluster is being deleted. `unreadable`: AWS refuses to show it. */
+  /** Read only if the EKS cluster is being deleted. `unreadable` if AWS refuses to show it. */
   readonly deletionProtection?:
     { readonly kind: 'on' | 'off' } | { readonly kind: 'unreadable'; readonly refusal: string } | undefined;
-  /** `unreadable`: AWS refuses to show the mode. Read only if the role has a path. */
+  /** Read only if the role has a path. `unreadable` if AWS refuses to show the mode. */
   readonly authenticationMode?: string;
 }
 
@@ -72,8 +70,8 @@ export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[]
   roles.flatMap(({ found }) => (found === undefined || found === 'unread' ? [] : [found]));
 
 /**
- * Reports whether a profile has the name and the immutable fields in the spec. If the spec sets no subnets, any subnets
- * fit. If the spec sets no role, the profile's role fits if it is this object's.
+ * Compares the name and the immutable fields. If the spec sets no subnets, any subnets fit. If the spec sets no role,
+ * the profile's role fits if it is this object's.
  */
 export function fitsSpec(
   { spec }: AWSFargateProfile,
@@ -91,9 +89,7 @@ export function fitsSpec(
   return capaRoleNames.some((each) => isSameRoleName(each, role)) || isOwnRole(role);
 }
 
-/**
- * Returns what AWS has after these changes, according to its own answers, so that a report is not one reconcile late.
- */
+/** Applies AWS's answers to the changes, so that a report is not one reconcile late. */
 export const observedAfter = (observed: Observed, steps: readonly Step[]): Observed =>
   steps.reduce((before, { mutation, outcome }) => {
     if (outcome.kind !== 'done' && outcome.kind !== 'gone') return before;

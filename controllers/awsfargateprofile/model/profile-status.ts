@@ -9,7 +9,7 @@ export const DELETING = 'DELETING';
 export const CREATE_FAILED = 'CREATE_FAILED';
 export const DELETE_FAILED = 'DELETE_FAILED';
 
-/** Reports whether EKS is removing the profile, or has failed to create or delete it. */
+/** True if EKS is removing the profile, or has failed to create or delete it. */
 export const isGoing = ({ status }: Pick<FargateProfile, 'status'>): boolean =>
   status === DELETING || isFailed({ status });
 

@@ -20,7 +20,7 @@ export interface Execution {
 export interface ReconcileResult {
   /** The object as this reconcile last read or wrote it. */
   readonly object: AWSFargateProfile;
-  /** Where to look in AWS after this reconcile; `undefined` if it ended before AWS was read. */
+  /** Where to look in AWS after this reconcile. `undefined` if it ended before AWS was read. */
   readonly record?: ProfileRecord;
   readonly end: ReconcileEnd;
   /** `undefined` if the reconcile ended before AWS was read. */
@@ -33,7 +33,7 @@ export interface ReconcileResult {
 export interface AwsFacts {
   readonly desired: Desired;
   readonly observed: Observed;
-  /** What AWS has after the changes, according to its answers. */
+  /** What AWS has after the changes, by its own answers. */
   readonly after: Observed;
   readonly plan: Plan;
 }
@@ -49,7 +49,7 @@ export interface CompletedReconcile extends ReconcileResult {
   readonly now: Ms;
   /** How long the object has waited for the reason in `end`. */
   readonly waited: Ms;
-  /** What the last report announced in events; `undefined` until this process first reports the object. */
+  /** `undefined` until this process first reports the object. */
   readonly told?: Told | undefined;
   /** How many times in a row a failed Fargate profile was retried. */
   readonly attempts: number;
@@ -58,15 +58,15 @@ export interface CompletedReconcile extends ReconcileResult {
 export const reasonOf = ({ end }: Pick<ReconcileResult, 'end'>): Reason | undefined =>
   end === 'inSync' ? undefined : end;
 
-/** Reports whether the wanted profile serves pods next to the profile that it replaces. */
+/** True while the wanted profile serves pods next to the profile that it replaces. */
 export const isOfReplacement = ({ name }: Reason): boolean =>
   name === 'PredecessorKept' || name === 'Draining' || name === 'RemovingPredecessor';
 
-/** Returns the problems that are reported although AWS matches the spec. */
+/** Problems that are reported although AWS matches the spec. */
 export function noticesOf({ facts, execution }: ReconcileResult): readonly Reason[] {
   const { notices = [] } = execution ?? {};
   const isDraining = notices.some(({ name }) => name === 'Draining');
-  // The plan contains the deletion of the predecessor, but its drain has stopped the execution.
+  // The plan contains the predecessor's deletion, but its drain has stopped the execution.
   const planned = facts?.plan.notices.filter(({ name }) => !isDraining || name !== 'RemovingPredecessor') ?? [];
   return [...notices, ...planned];
 }

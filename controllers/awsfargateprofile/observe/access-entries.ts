@@ -25,10 +25,7 @@ import { ACTIVE } from '../model/profile-status.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
 
-/**
- * How long a mode is cached. It changes at most twice in a cluster's life, because EKS does not accept a change back to
- * an earlier mode.
- */
+/** EKS refuses a change back to an earlier mode, so a mode changes at most twice in a cluster's life. */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
 const MOST_MODES = 1_000;
 
@@ -49,10 +46,7 @@ export class AccessEntryReader {
     this.clock = clock;
   }
 
-  /**
-   * Adds the access entries and the authentication mode that matter to what was read so far. Left: why the reconcile
-   * ends.
-   */
+  /** Adds the access entries and the authentication mode that matter to what was read. A Left ends the reconcile. */
   async complete(
     session: Session,
     { target, abandonment }: { readonly target: Target; readonly abandonment: Abandonment | undefined },
@@ -84,8 +78,8 @@ export class AccessEntryReader {
   }
 
   /**
-   * Reads an access entry. A refusal by AWS is a Right, because the permission for access entries is optional. With
-   * `asksModeAgain`, the cached authentication mode is not used.
+   * A refusal by AWS is a Right, because the permission for access entries is optional. With `asksModeAgain`, the
+   * cached authentication mode is not used.
    */
   async read(
     session: Reader,
@@ -103,10 +97,7 @@ export class AccessEntryReader {
     return E.right({ ...known, found: lookup.right.kind === 'found' ? lookup.right.entry : undefined });
   }
 
-  /**
-   * Reads the authentication mode. Before a creation, a cached mode CONFIG_MAP is not trusted, because a user may have
-   * changed it so that the creation can continue.
-   */
+  /** Before a creation, a cached CONFIG_MAP is not trusted: a user may have changed the mode for this creation. */
   async readMode(
     session: Reader,
     cluster: AskedCluster,
@@ -118,7 +109,7 @@ export class AccessEntryReader {
     return E.isLeft(mode) && isRefused(mode.left) ? E.right('unreadable') : mode;
   }
 
-  /** Returns the cached mode, or asks EKS for it. Concurrent reads share one call to EKS. */
+  /** Concurrent reads share one call to EKS. */
   private async cachedMode(
     session: Reader,
     cluster: AskedCluster,
@@ -134,7 +125,7 @@ export class AccessEntryReader {
       call.isOwn = true;
       const response = await session.clusters.describe(cluster.eksCluster);
       if (E.isLeft(response)) return response;
-      // Clusters that are older than access entries have no mode, and deleted clusters have no entries.
+      // EKS clusters from before access entries have no mode, and deleted clusters have no entries.
       const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
       this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
       return E.right(mode);
@@ -145,7 +136,6 @@ export class AccessEntryReader {
   }
 }
 
-/** Returns the principals whose access entry matters. */
 export function entriesToRead(
   looking: Looking,
   seen: ProfilesAndRoles,
@@ -177,16 +167,12 @@ const hasServing = (looking: Looking, { profiles }: ProfilesAndRoles): boolean =
     (profile) => profile.status === ACTIVE && fitsSpec(looking.object, looking.identity, profile, () => true),
   );
 
-/** Reports whether IAM has a different role under the recorded name. */
 function isRecreated({ record }: Looking, { name, id }: FoundRole): boolean {
   const known = roleEntryOf(record, name)?.id;
   return known !== undefined && known !== id;
 }
 
-/**
- * Returns the next step that needs the mode. In an EKS cluster that admits pods through the ConfigMap aws-auth, a role
- * with a path does not work.
- */
+/** The next step that needs the mode. With the ConfigMap aws-auth, EKS does not admit pods of a role with a path. */
 function modeNeededBefore(looking: Looking, seen: ProfilesAndRoles): 'creation' | 'readiness' | undefined {
   if (looking.isLeaving || seen.cluster === 'gone' || seen.roles.some(({ found }) => found === 'unread'))
     return undefined;

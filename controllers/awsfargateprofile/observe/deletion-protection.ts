@@ -4,9 +4,9 @@ import { type Observed, foundRoles } from '../model/observed-state.ts';
 import type { Looking, ProfilesAndRoles } from './observe.ts';
 
 /**
- * Reads the deletion protection in each reconcile that may delete a profile or role of an EKS cluster that is being
- * deleted, because a user can switch the protection at any time. `undefined`: no decision depends on it. If EKS leaves
- * the field out of its answer, the protection is off.
+ * Each reconcile that may delete a profile or role of a deleted EKS cluster asks EKS, because a user can switch the
+ * protection at any time. Returns `undefined` if no decision depends on it. If EKS omits the field, the protection is
+ * off.
  */
 export async function readDeletionProtection(
   clusters: Pick<Session['clusters'], 'describe'>,

@@ -24,14 +24,11 @@ export interface AwsReader {
   readonly roles: Pick<PodExecutionRoles, 'get' | 'attachedPolicies' | 'inlinePolicies' | 'instanceProfiles'>;
 }
 
-/** What is known before AWS is read. It determines where to look. */
 export interface Looking {
   readonly object: AWSFargateProfile;
   readonly identity: ObjectIdentity;
   readonly record: ProfileRecord;
-  /** Nothing is wanted anymore. */
   readonly isLeaving: boolean;
-  /** The EKS cluster is being deleted. */
   readonly isClusterLeaving: boolean;
 }
 
@@ -40,7 +37,7 @@ export type ProfilesAndRoles = Pick<Observed, 'depth' | 'cluster' | 'profiles' |
 type Read<A> = Promise<E.Either<AwsFailure, A>>;
 
 /**
- * Reads only the recorded profiles. `undefined` if they show something other than an object at rest (one profile that
+ * Reads only the recorded profiles. Returns `undefined` unless they show an object with nothing to do (one profile that
  * is ACTIVE and matches the spec, with the recorded role) or a change that EKS is making.
  */
 export async function glance(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles | undefined> {
@@ -90,7 +87,6 @@ export async function survey(reader: AwsReader, looking: Looking): Read<Profiles
   }))(roles);
 }
 
-/** Returns what is needed to settle the record. */
 export function seenBy({ identity, object }: Pick<Looking, 'identity' | 'object'>, seen: ProfilesAndRoles): Seen {
   const owner = ownerOf(object, identity);
   return {
@@ -121,7 +117,7 @@ async function describeAll(
   }))(lookups);
 }
 
-/** Waits for all calls, and returns the first failure in their order, or else all results. */
+/** Waits for all calls. Returns the first failure in their order, or else all results. */
 const allOf = async <A>(calls: readonly Read<A>[]): Read<readonly A[]> => E.sequenceArray(await Promise.all(calls));
 
 const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
@@ -130,7 +126,7 @@ const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
 const unread = (names: readonly RoleName[]): readonly ObservedRole[] =>
   names.map((name) => ({ name, found: 'unread' }));
 
-/** Reports whether the profile is ACTIVE and fits the spec. Its role is not compared, because it is read afterwards. */
+/** Does not compare the role, because it is read afterwards. */
 const servesAsAsked = ({ object, identity, isLeaving }: Looking, profile: FargateProfile): boolean =>
   profile.status === ACTIVE && !isLeaving && fitsSpec(object, identity, profile, () => true);
 
@@ -145,20 +141,17 @@ function isRecordedRole({ record, object }: Looking, found: ObservedRole['found'
   return entry?.id === found.id && hasSamePath;
 }
 
-/**
- * Returns the roles in the spec or the record, and the roles of this object's profiles. Leaves out names that AWS would
- * reject: no resource can have them, and the call would fail.
- */
+/** Omits names that AWS would reject: no resource can have them, and the call would fail. */
 function roleNames(looking: Looking, profiles: readonly FargateProfile[]): readonly RoleName[] {
   const { object, identity, record, isLeaving } = looking;
   const { roleName, roleARN } = object.spec;
   const isComputed = roleName === undefined && roleARN === undefined;
-  // Skips the recorded roles that another owner manages. They matter only while the spec names them, and AWS may not let
-  // this controller read their policies.
+  // Another owner's recorded role matters only while the spec names it, and AWS may not let this controller read its
+  // policies.
   const recorded = record.roles.filter(({ managed }) => managed !== false).map(({ name }) => name);
   const inUse = oursOf(ownerOf(looking.object, identity), profiles).map(roleOf);
-  // If a client removed spec.profileName, the role's name may be derived from the computed profile name. Without a
-  // recorded role, Cluster API Provider AWS may have created the role under any of its names.
+  // If a client removed spec.profileName, the role's name may derive from the computed profile name. Without a recorded
+  // role, Cluster API Provider AWS may have created the role under any of its names.
   const ofDeletion =
     isLeaving && isComputed && recorded.length === 0
       ? [roleNameFor(identity.clusterName ?? identity.eksCluster, profileNameOf(object)), ...identity.capaRoleNames]
@@ -167,7 +160,7 @@ function roleNames(looking: Looking, profiles: readonly FargateProfile[]): reado
   return distinct([named, ...inUse, ...recorded, ...ofDeletion]);
 }
 
-/** Leaves out duplicates and invalid names. IAM ignores case in names. */
+/** IAM ignores case in names. */
 const distinct = (names: readonly (RoleName | undefined)[]): readonly RoleName[] =>
   names.flatMap((name, index) =>
     name === undefined ||
@@ -177,10 +170,7 @@ const distinct = (names: readonly (RoleName | undefined)[]): readonly RoleName[]
       : [name],
   );
 
-/**
- * Reads the roles, unless they do not matter yet: while EKS creates or deletes the object's only profile, and before a
- * deletion has deleted the profiles.
- */
+/** Leaves roles unread while EKS changes the object's only profile, and until a deletion has deleted the profiles. */
 async function readRoles(
   reader: AwsReader,
   looking: Looking,
@@ -204,7 +194,7 @@ async function readRole(
   const isUnused = !profiles.some((profile) => !isGoing(profile) && isSameRoleName(roleOf(profile), name));
   const isUnwanted = isUnused && !isUserProvided && (looking.isLeaving || !isSameRoleName(roleNameOf(object), name));
   // IAM refuses to list the policies of a role that does not exist. So they are read at the same time as the role only
-  // if the record contains the role's id, which shows that the role has existed.
+  // if the record contains the role's ID, which shows that the role has existed.
   const wasSeen = roleEntryOf(record, name)?.id !== undefined;
   const [role, early] = await Promise.all([
     reader.roles.get(name),
@@ -224,7 +214,7 @@ async function readRole(
 
 type RoleAttachments = Pick<FoundRole, 'attached' | 'blockers'>;
 
-/** Reads what is attached to a role. IAM does not delete a role that has inline policies or instance profiles. */
+/** IAM does not delete a role that has inline policies or instance profiles. */
 async function readAttachments(
   { roles }: AwsReader,
   name: RoleName,

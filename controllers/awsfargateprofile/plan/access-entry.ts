@@ -9,14 +9,14 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 import { roleEntryOf } from '../settle-record.ts';
 import { isRecreated } from './compare.ts';
 
-// EKS binds an access entry to the unique id of an IAM role, but its API shows only the role's ARN and when the entry
+// EKS binds an access entry to the unique ID of an IAM role, but its API shows only the role's ARN and when the entry
 // was created. When EKS creates a Fargate profile, it creates an entry for the role's ARN only if there is none. EKS
 // neither corrects nor deletes an entry. So after a role was recreated with the same name, new pods cannot join the
 // cluster until a client recreates the entry.
 
-/** The type of the entries that EKS creates for Fargate profiles. Entries of other types are never changed. */
+/** EKS creates entries of this type for Fargate profiles. Entries of other types are never changed. */
 const FARGATE_TYPE = 'FARGATE_LINUX';
-/** IAM returns a role's creation time in whole seconds, so an entry from the same second may be older than the role. */
+/** IAM returns a role's creation time in whole seconds, so an entry of the same second may be older than the role. */
 const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
@@ -33,10 +33,7 @@ export function* prepareAccessEntry(desired: Desired, observed: Observed, princi
     yield optional({ kind: 'deleteAccessEntry', name: wanted.role.name, principal, because: 'profileCreation' });
 }
 
-/**
- * Replaces an outdated entry, or creates a missing one. Each role is checked once, because the record then says that
- * the entry of the role with this id is right.
- */
+/** Replaces an outdated entry, or creates a missing one. The record then says that this role's entry is right. */
 export function* ensureAccessEntry(desired: Desired, observed: Observed, role: FoundRole): PlanPart {
   if (!isCheckDue(desired, role)) return undefined;
   const isKnownRecreated = isRecreated(desired, role);
@@ -69,9 +66,8 @@ export const roleRecreated = (
 };
 
 /**
- * Deletes the entry of a role that is deleted next. While the EKS cluster is being deleted, the entry stays and is
- * deleted with the cluster: Cluster API Provider AWS deletes the cluster as soon as its last profile is gone, so a call
- * about the entry could fail then.
+ * Deletes the entry of a role that is deleted next. While the EKS cluster is being deleted, the entry stays: Cluster
+ * API Provider AWS deletes the cluster as soon as its last profile is gone, so a call about the entry could fail then.
  */
 export function* removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Iterable<Change> {
   const entry = findEntry(observed, role.arn);
@@ -93,10 +89,7 @@ const deletionOf = (
   because: Extract<Mutation, { kind: 'deleteAccessEntry' }>['because'],
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
 
-/**
- * Reports whether the entry is older than the role. If the role is known to be recreated, an entry from the same second
- * counts as older too.
- */
+/** If the role is known to be recreated, an entry from the same second counts as older too. */
 export const isOutdated = (
   { type, createdAt }: Pick<AccessEntry, 'type' | 'createdAt'>,
   role: Pick<FoundRole, 'createdAt'>,
@@ -112,8 +105,8 @@ function isChecked({ record }: Desired, { name, id, arn }: FoundRole): boolean {
 }
 
 /**
- * Reports whether a missing entry must be created. In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the
- * role instead, so the controller restores only an entry that it has deleted itself.
+ * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
+ * entry that it has deleted itself.
  */
 const mustBeCreated = ({ record }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
   mode === 'API' || record.entry === principal;

@@ -33,8 +33,7 @@ export function findBlocker(desired: Desired, observed: Observed): Reason | unde
   const isToBeMade = found === undefined || describeDifferences(desired, observed, found).length > 0;
   return (
     findProfileBlocker(desired, observed, profile) ??
-    // The limits come before the role: an object that may not use a role learns nothing about it, and the role's trust
-    // policy is not evaluated.
+    // The limits come before the role, so that an object that may not use a role learns nothing about it.
     (isToBeMade ? (findEmptyFieldBlocker(desired) ?? findLimitBlocker(desired, observed)) : undefined) ??
     findRoleBlocker(desired, observed, role) ??
     findAdoptionBlocker(desired, observed, profile) ??
@@ -48,10 +47,7 @@ function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Reason
   return newReason('InvalidSpec', { detail });
 }
 
-/**
- * Returns why nothing is adopted yet: only a ready control plane proves that the EKS cluster belongs to the object's
- * namespace.
- */
+/** Nothing is adopted yet if no ready control plane proves that the EKS cluster belongs to the object's namespace. */
 function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
   const isUnstamped = (ownership: Ownership): boolean => ownership.kind === 'ours' && !ownership.stamped;
   const isAdopted = observed.profiles.some((found) => {
@@ -64,9 +60,8 @@ function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: Wante
 }
 
 /**
- * Returns why a missing EKS cluster does not complete a deletion. EKS also answers "no such cluster" if the cluster is
- * in a different AWS account from the credentials. So the object must record its account, or that nothing was created
- * (docs/adr/0011).
+ * EKS also answers "no such cluster" if the cluster is in a different AWS account from the credentials. So a missing
+ * EKS cluster completes a deletion only if the object records its account, or that nothing was created (docs/adr/0011).
  */
 function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Reason | undefined {
   const { unwanted, record, identity, place } = desired;
@@ -81,8 +76,8 @@ function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Rea
 }
 
 /**
- * Returns why the profile cannot be brought in line with the spec. A profile that differs from the spec does not block
- * if the controller may delete it, for example because it never served: the controller then replaces it.
+ * A profile that differs from the spec does not block if the controller may delete it, for example because it never
+ * served. The controller then replaces it.
  */
 export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
   const found = findProfile(observed.profiles, wanted.name);
@@ -120,7 +115,7 @@ export function findProfileBlocker(desired: Desired, observed: Observed, wanted:
     : undefined;
 }
 
-/** Returns a profile of the object that serves under a different name from the spec's. */
+/** Finds a profile of the object that serves under a different name from the spec's. */
 const findFormerProfile = (desired: Desired, observed: Observed): FargateProfile | undefined =>
   oursOf(desired, observed.profiles).find(
     (found) => found.status === ACTIVE && whyDeletable(desired, observed, found) === undefined,
@@ -152,8 +147,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Want
 }
 
 /**
- * Returns the reason to stop at another owner's resource. Without a ready control plane, nothing proves that the EKS
- * cluster belongs to the object's namespace, so the reason then does not contain the owner.
+ * Without a ready control plane, nothing proves that the EKS cluster belongs to the object's namespace, so the reason
+ * then hides the resource's owner.
  */
 const stopAtForeign = ({ creationBlocker }: Desired, reason: Reason): Reason => creationBlocker ?? reason;
 
@@ -183,10 +178,7 @@ const checkTrustOf = ({ place, identity, wanted }: Desired, { trust }: FoundRole
     ...(wanted !== undefined && { profile: wanted.profile.name }),
   });
 
-/**
- * Returns the differences that prevent an adoption; `undefined` if adoptionPolicy or a different owner's tag forbids
- * the adoption in any case.
- */
+/** Returns what prevents an adoption. `undefined` if adoptionPolicy or another owner's tag forbids it anyway. */
 function findAdoptionObstacles(
   desired: Desired,
   ownership: Extract<Ownership, { kind: 'foreign' }>,
@@ -197,10 +189,7 @@ function findAdoptionObstacles(
   return found.status === ACTIVE ? differences : [`status is ${found.status} instead of ACTIVE`, ...differences];
 }
 
-/**
- * Returns the adoptionPolicy with which the controller would adopt the profile; `undefined` if a tag really names
- * another owner.
- */
+/** The adoptionPolicy with which the controller would adopt the profile. `undefined` if a tag names another owner. */
 function adoptionPolicyFor(
   desired: Desired,
   { claimed }: Extract<Ownership, { kind: 'foreign' }>,
@@ -215,7 +204,7 @@ export function findLimitBlocker(desired: Desired, observed: Observed): Reason |
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
-/** Returns the role policies that the limits exclude. They are not attached, which does not harm a working profile. */
+/** The limits exclude some of the role's policies. They are not attached, which does not harm a working profile. */
 export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
   const role = desired.wanted?.role;
   const found = role?.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
@@ -226,10 +215,7 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
-/**
- * Returns how another owner's role exceeds the limits. It is used unchanged, like the role in spec.roleARN, so the same
- * limits apply.
- */
+/** Another owner's role is used unchanged, like the role in spec.roleARN, so the same limits apply. */
 function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
   if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];
   const found = findRole(observed.roles, wanted.role.name);
@@ -241,17 +227,11 @@ function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: 
 // An EKS cluster with the authentication mode CONFIG_MAP admits pods through the ConfigMap aws-auth, in which a role
 // ARN must not have a path: https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
 
-/**
- * Returns why the role's path prevents the creation of a profile. A provisioned object may get its profile back after a
- * deletion in AWS, because pods may have joined the cluster before.
- */
+/** A provisioned object may get a deleted profile back, because pods may have joined the cluster before. */
 export const findRolePathBlocker = (desired: Desired, observed: Observed): Reason | undefined =>
   isCreationChecked(desired) ? findRolePathProblem(desired, observed, { isLive: false }) : undefined;
 
-/**
- * Reports whether the path is checked before a creation. Without a ready control plane nothing is created, and the EKS
- * cluster may not exist yet.
- */
+/** Without a ready control plane nothing is created, and the EKS cluster may not exist yet. */
 const isCreationChecked = ({ creationBlocker, isProvisioned }: Desired): boolean =>
   creationBlocker === undefined && !isProvisioned;
 

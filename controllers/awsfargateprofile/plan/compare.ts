@@ -22,9 +22,8 @@ export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }:
 });
 
 /**
- * Returns the ARN that the profile should have. If IAM has the role, this is IAM's ARN: another owner's role may have
- * any path, and different capital letters from the spec. But this controller replaces its own role if the path is
- * wrong, so the wanted ARN counts.
+ * Prefers the ARN in IAM, because another owner's role may have any path, and different capital letters from the spec.
+ * But this controller replaces its own role if the path is wrong, so the wanted ARN counts.
  */
 export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
   const found = findRole(observed.roles, role.name);
@@ -47,26 +46,26 @@ export function describeDifferences(desired: Desired, observed: Observed, found:
   );
 }
 
-/** Reports whether the profile has the name and the immutable fields in the spec. */
+/** Reports whether the name and the immutable fields match the spec. */
 export const isAsWanted = (desired: Desired, observed: Observed, found: FargateProfile): boolean =>
   desired.wanted?.profile.name === found.name && describeDifferences(desired, observed, found).length === 0;
 
 /**
- * Reports whether the subnets match. The control plane's subnets can change later, but EKS cannot change a profile's
- * subnets. So unless spec.subnetIDs is set, any subnets are accepted for an existing profile of this controller.
+ * The control plane's subnets can change later, but EKS cannot change a profile's subnets. So unless spec.subnetIDs is
+ * set, any subnets are accepted for an existing profile of this controller.
  */
 export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, found: FargateProfile): boolean =>
   wanted.subnets.length === 0 ||
   areSubnetsEqual(wanted.subnets, found.subnets) ||
   (wanted.subnetSource !== 'spec' && ownershipOf(desired, found).kind === 'ours');
 
-/** Reports whether the role has the wrong path, which IAM cannot change. */
+/** IAM cannot change a role's path. */
 export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
 /**
- * Reports whether the role was deleted and recreated: IAM shows a different id from the record. No reconcile has
- * checked the new role's access entry yet, and another owner may have created the role.
+ * True if IAM shows a different ID from the record. No reconcile has checked the new role's access entry yet, and
+ * another owner may have created the role.
  */
 export function isRecreated({ record }: Pick<Desired, 'record'>, found: FoundRole): boolean {
   const known = roleEntryOf(record, found.name)?.id;
@@ -78,8 +77,8 @@ export function isRecreated({ record }: Pick<Desired, 'record'>, found: FoundRol
 // Otherwise the profile would block the deletion of its EKS cluster without an owner.
 
 /**
- * Returns the reason if the profile is the object's, but lacks owner tags. It counts as the object's if the record
- * contains its unique id, or if only a ready control plane could prove that Cluster API Provider AWS created it.
+ * A profile without owner tags counts as the object's if the record contains its unique ID, or if only a ready control
+ * plane could prove that Cluster API Provider AWS created it.
  */
 export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
   const { identity, record, abandonment } = desired;
@@ -97,7 +96,7 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
     : undefined;
 }
 
-/** Returns the reason if the role is the object's, but lacks owner tags; see {@link strippedProfileReason}. */
+/** Does the same as {@link strippedProfileReason} for a role. */
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
   const { identity, record, abandonment } = desired;
   const tags = missingRoleTags(found.tags, identity);

@@ -9,18 +9,18 @@ import { ACTIVE } from '../model/profile-status.ts';
 import { entryOf } from '../settle-record.ts';
 import { activeSince, drainObstacle } from './replace.ts';
 
-/** Moves a predecessor's pods to the profile that replaces it, before the predecessor is deleted. */
+/** A drain moves a predecessor's pods to the profile that replaces it, before the predecessor is deleted. */
 export interface Drain {
   readonly predecessor: ProfileName;
   readonly successor: Competitor;
-  /** The time on AWS's clock, like `until`. Pods that were created later are not moved. */
+  /** AWS's time in ms since 1970, like `until`. Pods that were created later are not moved. */
   readonly since: Ms;
   readonly until: Ms;
   /** Why pods cannot be moved. */
   readonly obstacle?: DrainObstacle;
 }
 
-/** Returns the drain that has to precede the mutation; `undefined` if none is needed. */
+/** Returns `undefined` if the mutation needs no drain before it. */
 export function drainBefore(mutation: Mutation, desired: Desired, observed: Observed): Drain | undefined {
   const { wanted, drainTimeout, record, now } = desired;
   if (mutation.kind !== 'deleteProfile' || mutation.because !== 'replaced' || drainTimeout === 0) return undefined;
@@ -28,7 +28,8 @@ export function drainBefore(mutation: Mutation, desired: Desired, observed: Obse
   const successor = wanted && findProfile(observed.profiles, wanted.profile.name);
   if (found?.status !== ACTIVE || successor === undefined) return undefined;
   const recorded = entryOf(record, found)?.drainSince;
-  // An older drain moved pods to a different profile. A time in the future comes from a wrong clock, and counts as now.
+  // A drain from before the successor was ACTIVE moved pods to a different profile. A time in the future comes from a
+  // wrong clock, and counts as now.
   const since = recorded === undefined || recorded < activeSince(desired, successor) ? now : Math.min(recorded, now);
   const obstacle = drainObstacle(mutation.name, successor.name);
   return {

@@ -28,7 +28,7 @@ export function* ensureRole(desired: Desired, observed: Observed, role: WantedRo
     return undefined;
   }
   if (roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
-  // The plan deletes a role with a different path, unless another object or profile uses it. So this role is in use.
+  // The plan deletes a role with a different path, unless something else uses it. So this role is in use.
   if (hasOtherPath(role, found)) {
     const { isProvisioned } = desired;
     return newReason('RoleSettingsConflict', { name: role.name, settings: ['rolePath'], isProvisioned });
@@ -38,8 +38,8 @@ export function* ensureRole(desired: Desired, observed: Observed, role: WantedRo
 }
 
 /**
- * Yields the changes that correct the role. Tags come first, because only tags prove that the role belongs to this
- * controller, and that its policies and boundary come from this controller.
+ * Tags come first, because only tags prove that the role belongs to this controller, and that its policies and boundary
+ * come from this controller.
  */
 export function* roleDrift(
   desired: Desired,
@@ -58,7 +58,7 @@ export function* roleDrift(
   const missing = role.policies.filter((arn) => !found.attached.includes(arn));
   const { permissionsBoundary: policyArn } = role;
   const addsNothing = missing.length === 0 && (policyArn === undefined || policyArn === found.permissionsBoundary);
-  // The controller later removes only what the tags record, so the tags are set before the additions are made.
+  // The controller later removes only what the tags record, so the tags are set before the additions.
   if (!hasNoTags(set)) yield (addsNothing ? dispensable : change)({ kind: 'tagRole', name, tags: set });
   if (!areTrustPoliciesEqual(role.trust, found.trust)) yield change({ kind: 'setTrust', name, trust: role.trust });
   if (policyArn !== undefined && policyArn !== found.permissionsBoundary) {
@@ -71,7 +71,7 @@ export function* roleDrift(
     taken.add(boundaryAddition(found.permissionsBoundary ?? ''));
   }
   for (const arn of missing) yield change({ kind: 'attachPolicy', name, policyArn: arn });
-  // Policies that another client attached stay: only the role's tags prove which ones the controller attached.
+  // Only the role's tags prove which policies the controller attached, so other clients' policies stay.
   const wanted = [...role.policies, ...role.policiesInSpec];
   for (const arn of found.attached) {
     if (wanted.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
@@ -88,17 +88,14 @@ export function* roleDrift(
   if (left.remove.length > 0) yield settling({ kind: 'untagRole', name, keys: left.remove });
 }
 
-/**
- * Reports whether the profile is ACTIVE: its pods already run without the missing tags and without what the flags
- * require.
- */
+/** The pods of an ACTIVE profile already run without the missing tags and without what the flags require. */
 const isServing = ({ wanted }: Desired, { profiles }: Observed): boolean =>
   wanted !== undefined && findProfile(profiles, wanted.profile.name)?.status === ACTIVE;
 
 /**
- * Reports whether the boundary is removed, which happens only if the controller set it for the spec. After
- * provisioning, spec.rolePermissionsBoundary is immutable: if it is missing then, the API server has dropped it under
- * another CRD, or the boundary came from the operator's limits. So the boundary stays.
+ * A boundary is removed only if the controller set it for the spec. After provisioning, spec.rolePermissionsBoundary is
+ * immutable: if it is missing then, the API server has dropped it under another provider's CRD, or the boundary came
+ * from the operator's limits. So the boundary stays.
  */
 const isBoundaryUnwanted = ({ isProvisioned }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&

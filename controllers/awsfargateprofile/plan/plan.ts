@@ -24,10 +24,9 @@ import { isSucceeded, keptReason, transitReason } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
 /**
- * Plans the changes that make AWS match the spec. Unwanted profiles and roles are deleted before new ones are created
- * (docs/adr/0006), unless the object may be replaced: then a profile that serves pods is deleted after the wanted
- * profile has taken over (docs/adr/0022). Profiles are deleted before roles and created after them, because a profile
- * needs its role.
+ * Unwanted profiles and roles are deleted before new ones are created (docs/adr/0006), unless the object may be
+ * replaced: then a profile that serves pods is deleted after the wanted profile has taken over (docs/adr/0022).
+ * Profiles are deleted before roles and created after them, because a profile needs its role.
  */
 export function plan(desired: Desired, observed: Observed): Plan {
   const [changes, end] = collect(planParts(desired, observed));
@@ -88,10 +87,7 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   return yield* ensureAccessEntry(desired, observed, found);
 }
 
-/**
- * Returns why nothing in a protected EKS cluster is deleted during its teardown: EKS would refuse to delete the cluster
- * after the deletion of its profiles has stopped all their pods.
- */
+/** EKS would refuse to delete a protected cluster after the deletion of its profiles has stopped all their pods. */
 function findProtectedDeletion(desired: Desired, observed: Observed): Reason | undefined {
   if (desired.wanted !== undefined || observed.deletionProtection?.kind !== 'on') return undefined;
   const [removals] = collect(removeUnwanted(desired, observed));
@@ -101,10 +97,7 @@ function findProtectedDeletion(desired: Desired, observed: Observed): Reason | u
     : newReason('ClusterDeletionProtected', { cluster, region: desired.place.region });
 }
 
-/**
- * Returns the reason for a profile that another management cluster, or a restored backup of it, has made. The other
- * side may need everything that the object has.
- */
+/** Another management cluster, or a restored backup, has created this profile, and may need the object's resources. */
 const managedElsewhere = ({ wanted, abandonment }: Desired, { name, arn }: FargateProfile): Reason =>
   newReason('ManagedElsewhere', {
     name,
@@ -113,10 +106,7 @@ const managedElsewhere = ({ wanted, abandonment }: Desired, { name, arn }: Farga
     abandonment,
   });
 
-/**
- * Yields the tag that adopts a profile or role. It is the only change of its plan: AWS is read again before anything
- * else is changed.
- */
+/** The tag that adopts a profile or role is the only change of its plan, because AWS must be read again after it. */
 function* adopt(desired: Desired, observed: Observed): PlanPart {
   const { wanted, identity } = desired;
   if (wanted === undefined) return undefined;
@@ -168,7 +158,7 @@ function healthAfter(drift: readonly Change[]): Health {
 }
 
 /**
- * Reports whether pods work without the change: it is optional, or it changes the role's tags, which is not optional
+ * True if pods work without the change: it is optional, or it changes the role's tags. A tag change is not optional
  * while no profile uses the role.
  */
 const isHarmless = ({ mutation: { kind }, optional }: Change): boolean =>

@@ -30,10 +30,7 @@ export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart 
   return undefined;
 }
 
-/**
- * Reports whether the result of a create request is still unknown. This matters only if the profile would be unwanted
- * or would use an unwanted role.
- */
+/** An unanswered create request matters only if its profile would be unwanted or would use an unwanted role. */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   const { record, wanted } = desired;
   const open = record.profiles.filter(({ requestedAt }) => requestedAt !== undefined);
@@ -57,10 +54,7 @@ const waitForCreate = ({ isLost }: Desired, next: string): Reason =>
     remedy: `The controller sends no second request. It waits for at most a minute, and then ${next}`,
   });
 
-/**
- * Returns why an object with `deletionPolicy: Retain` waits: EKS does not delete a cluster that has profiles, so the
- * object waits until a user deletes the profile.
- */
+/** EKS does not delete a cluster with profiles, so an object with `Retain` waits until a user deletes the profile. */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
   // A profile that is not recorded may still appear and keep the EKS cluster. A role that appears stays anyway.
   const mayAppear = desired.isLost || hasOpenRequest(desired.record.profiles);
@@ -96,10 +90,7 @@ function* removeProfile(desired: Desired, observed: Observed, found: FargateProf
   }
 }
 
-/**
- * Deletes an unwanted role. The plan ends after the deletion of a role that is recreated with a different path, because
- * IAM may still show the deleted role.
- */
+/** If the role is recreated with another path, the plan ends here, because IAM may still show the deleted role. */
 function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): PlanPart {
   const { name } = found;
   if (found.arn === desired.userProvidedRole) return undefined;
@@ -122,10 +113,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
     : undefined;
 }
 
-/**
- * Returns this controller's roles that the object no longer needs, and that stay because another owner's profile uses
- * them.
- */
+/** Another owner's profile uses these roles of this controller, so they stay although the object needs none. */
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
@@ -149,9 +137,8 @@ export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
 }
 
 /**
- * Returns a profile that uses the role. The role stays while any profile uses it, even another owner's, because the
- * profile's pods stop working without the role. If EKS is deleting all such profiles, the object waits, because
- * no other object would delete the role.
+ * A role stays while any profile uses it, even another owner's, because the profile's pods stop working without the
+ * role. If EKS is deleting all such profiles, the object waits, because no other object would delete the role.
  */
 function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): FargateProfile | undefined {
   const users = profiles.filter(({ podExecutionRoleArn }) => podExecutionRoleArn === arn);
@@ -160,19 +147,16 @@ function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): F
 
 export type DeletionCause = Extract<Mutation, { kind: 'deleteProfile' }>['because'];
 
-/**
- * How long after its creation, on AWS's clock, a profile that never served may be deleted because the spec was
- * corrected.
- */
+/** For how long, by AWS's clock, a new profile that never served may be deleted after a corrected spec. */
 const FIRST_ATTEMPT: Ms = 60 * 60_000;
 
 /**
- * Returns why a profile of the object may be deleted; `undefined`: it stays. The first line that applies counts.
- * Nothing else decides about the deletion of a profile: a record or a status is never a reason for it.
+ * Returns `undefined` if the profile must stay. Only this function decides about the deletion of a profile, and its
+ * first matching line counts. A record or a status is never a reason for a deletion.
  */
 export function whyDeletable(desired: Desired, observed: Observed, found: FargateProfile): DeletionCause | undefined {
   const { wanted, unwanted, elsewhere, isReplaceable, isQuotaExceeded } = desired;
-  // Another record of this object has made a profile, so the other side may need this one.
+  // Another copy of this object has created a profile, and may need this one.
   if (elsewhere.length > 0) return undefined;
   if (wanted === undefined) return unwanted === 'delete' ? 'unwanted' : undefined;
   const isWanted = isAsWanted(desired, observed, found);
@@ -185,10 +169,7 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
   return isQuotaExceeded && isDispensable ? 'unwanted' : undefined;
 }
 
-/**
- * Reports whether the profile is the object's last ACTIVE one. Pods need it until the wanted profile is ACTIVE, even if
- * no reconcile has found everything in order since its creation.
- */
+/** Pods need the last ACTIVE profile until the wanted one is ACTIVE, even if it has not matched the spec yet. */
 const isLastActive = (desired: Desired, { profiles }: Observed, found: FargateProfile): boolean =>
   found.status === ACTIVE &&
   !oursOf(desired, profiles).some(({ name, status }) => name !== found.name && status === ACTIVE);
@@ -198,9 +179,7 @@ function isFirstAttempt(desired: Desired, found: FargateProfile): boolean {
   return isYoung && hasNeverServed(desired, found);
 }
 
-/**
- * Reports whether this record contains a create request for the profile, and the profile has never matched the spec.
- */
+/** True if this record contains a create request for the profile, and the profile has never matched the spec. */
 function hasNeverServed({ record }: Desired, found: FargateProfile): boolean {
   const entry = entryOf(record, found);
   return entry !== undefined && entry.served !== true;

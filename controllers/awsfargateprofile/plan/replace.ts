@@ -13,7 +13,7 @@ import { isAsWanted, areSubnetsAsWanted, replacementFacts } from './compare.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { ACTIVE, CREATING, DELETING } from '../model/profile-status.ts';
 
-/** The minimum time, so that EKS knows the wanted profile everywhere before its predecessors are deleted. */
+/** So that EKS knows the wanted profile everywhere before its predecessors are deleted. */
 const SHORTEST_OVERLAP: Ms = 30_000;
 
 type Profiles = Pick<Observed, 'profiles'>;
@@ -24,31 +24,25 @@ const wantedOf = (desired: Desired, { profiles }: Profiles): FargateProfile | un
 const predecessorsOf = (desired: Desired, { profiles }: Profiles): readonly FargateProfile[] =>
   oursOf(desired, profiles).filter(({ name }) => name !== desired.wanted?.profile.name);
 
-/**
- * Reports whether the wanted profile has taken over. A profile with the wanted name that differs from the spec does not
- * take over.
- */
+/** A profile with the wanted name that differs from the spec has not taken over. */
 export function isSucceeded(desired: Desired, observed: Observed): boolean {
   const found = wantedOf(desired, observed);
   return found?.status === ACTIVE && isAsWanted(desired, observed, found);
 }
 
-/**
- * Returns since when this profile, identified by its unique id, has been ACTIVE and wanted, in ms since 1970. A time in
- * the future comes from a wrong clock, and counts as now.
- */
+/** Returns ms since 1970. A time in the future comes from a wrong clock, and counts as now. */
 export function activeSince(desired: Desired, found: FargateProfile): Ms {
   return Math.min(entryOf(desired.record, found)?.activeSince ?? desired.now, desired.now);
 }
 
-/** Returns until when the predecessors stay next to the ACTIVE wanted profile, in ms since 1970. */
+/** Until when the predecessors stay next to the ACTIVE wanted profile, in ms since 1970. */
 export function keptUntil(desired: Desired, observed: Profiles): Ms {
   const wanted = wantedOf(desired, observed);
   const since = wanted === undefined ? desired.now : activeSince(desired, wanted);
   return since + Math.max(SHORTEST_OVERLAP, desired.keepPredecessorFor);
 }
 
-/** Returns the ACTIVE predecessor that served last. Pods use it until the wanted profile is ACTIVE. */
+/** Pods use the ACTIVE predecessor that served last until the wanted profile is ACTIVE. */
 export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
   const active = predecessorsOf(desired, observed).filter(({ status }) => status === ACTIVE);
   return servedIn(desired.record, active) ?? active[0];
@@ -61,9 +55,7 @@ export function creatingReason(desired: Desired, observed: Profiles, name: strin
     : newReason('Replacing', { name, predecessor: serving.name });
 }
 
-/**
- * Returns the reason to report while the wanted profile serves pods and none of its predecessors has to be deleted yet.
- */
+/** The wanted profile serves pods, and none of its predecessors has to be deleted yet. */
 export function keptReason(desired: Desired, observed: Profiles): Reason | undefined {
   const kept = predecessorsOf(desired, observed);
   const { wanted, now } = desired;
@@ -78,10 +70,7 @@ export function keptReason(desired: Desired, observed: Profiles): Reason | undef
   return newReason('PredecessorKept', facts);
 }
 
-/**
- * Returns why pods cannot be moved. EKS writes the profile's name into a label of its pods, and assigns a new pod to
- * the matching profile whose name comes first.
- */
+/** EKS labels pods with the profile's name, and assigns a new pod to the matching profile whose name sorts first. */
 export function drainObstacle(predecessor: string, successor: string): DrainObstacle | undefined {
   if (!isLabelValue(predecessor)) return 'noLabel';
   return isPreferred(successor, predecessor) ? undefined : 'comesLater';
@@ -101,10 +90,7 @@ export function transitReason(desired: Desired, observed: Observed): Reason | un
   return undefined;
 }
 
-/**
- * Reports whether a profile that is being created matches the spec. Its role is not compared, because it has not been
- * read yet.
- */
+/** Does not compare the role, because it has not been read yet. */
 function isCreatedAsWanted(desired: Desired, found: FargateProfile): boolean {
   const wanted = desired.wanted?.profile;
   return (

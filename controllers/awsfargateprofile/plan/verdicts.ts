@@ -13,7 +13,7 @@ import { isRoleOurs, strippedProfileReason } from './compare.ts';
 import { creatingReason, isSucceeded, servingPredecessor } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
-// What the plan says for the report. The report itself decides nothing.
+// These parts of the plan are for the report, which decides nothing itself.
 
 /** Until these changes are complete, new pods cannot start on an ACTIVE profile. */
 const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
@@ -52,7 +52,7 @@ function rolePathAdvice(desired: Desired, observed: Observed): readonly Advice[]
   return reason === undefined ? [] : [{ event: reason.name, message: messageOf(reason), isInStatus: false }];
 }
 
-/** Returns the object's profiles in AWS, and the profile that the plan is to create. */
+/** The result includes the profile that the plan is to create. */
 export function ownProfiles(desired: Desired, { profiles }: Observed): readonly OwnProfile[] {
   const wanted = desired.wanted?.profile.name;
   const isToBeCreated = wanted !== undefined && findProfile(profiles, wanted) === undefined;
@@ -67,10 +67,7 @@ export function ownProfiles(desired: Desired, { profiles }: Observed): readonly 
   return isToBeCreated ? [...found, { name: wanted, ownership: 'ours' }] : found;
 }
 
-/**
- * Returns the name of the profile that stops the reconcile, or of the profile that serves until the wanted one is
- * ACTIVE, or of the wanted profile.
- */
+/** Prefers the profile that stops the reconcile, then the one that serves meanwhile, then the wanted one. */
 export function profileToShow(desired: Desired, observed: Observed, end: Reason | undefined): ProfileName | undefined {
   const stopping = end && profileIn(end, observed);
   if (stopping !== undefined) return stopping.name;
@@ -92,7 +89,7 @@ function profileIn(reason: Reason, { profiles }: Observed): FargateProfile | und
   return isAboutProfile ? findProfile(profiles, reason.facts.name) : undefined;
 }
 
-/** Reports whether the controller manages the role, or is to create it. */
+/** Returns true also for a role that the plan is to create. */
 export function isRoleManaged(desired: Desired, { roles }: Observed): boolean {
   const role = desired.wanted?.role;
   if (role?.kind !== 'managed') return false;

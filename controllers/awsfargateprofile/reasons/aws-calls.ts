@@ -24,7 +24,7 @@ import {
   type Description,
 } from './wording.ts';
 
-/** `detail` contains AWS's error message and the name of the call; `about` is the condition that becomes False. */
+/** `detail` contains AWS's error message and the call's name. The condition `about` becomes False. */
 export type FailedCall = { readonly detail: string; readonly about?: AffectedConditionType };
 
 export interface TagChange {
@@ -51,8 +51,8 @@ const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> 
 const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 
 /**
- * `violation` says which field has a value that AWS cannot accept, and what the right form is. The message contains it
- * unless AWS's own message refers to another field.
+ * `violation` says which field has a value that AWS cannot accept, and the right form. The message contains it unless
+ * AWS's own message refers to another field.
  */
 type Refusal = FailedCall & { readonly subnets?: SubnetSource; readonly violation?: string | undefined };
 

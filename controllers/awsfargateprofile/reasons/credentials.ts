@@ -36,10 +36,7 @@ const unusable = <F extends Description>(remedy: (facts: F) => string): ReasonSp
   remedy,
 });
 
-/**
- * Defines a reason for missing credentials. A user may be about to create what is missing, so `Stalled` becomes True
- * only after a delay.
- */
+/** A user may be about to create the missing credentials, so `Stalled` becomes True only after a delay. */
 const missing = <F extends Description>(remedy: (facts: F) => string): ReasonSpec<F> => ({
   ...unusable(remedy),
   patience: MISSING_PATIENCE,

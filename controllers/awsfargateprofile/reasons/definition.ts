@@ -1,8 +1,8 @@
 import type { Ms } from 'controller-runtime/env';
 
 /**
- * The condition that a reason makes False in addition to Ready. Without one, the reason appears elsewhere only if
- * profile or role in AWS is not as wanted.
+ * A reason makes this condition False in addition to Ready. Without one, the reason appears elsewhere only if profile
+ * or role in AWS do not match the spec.
  */
 export type AffectedConditionType = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
 
@@ -31,14 +31,11 @@ export interface ReasonSpec<F> {
   /** `Ready` then stays True for a while, as in an AWS outage. */
   readonly mayStopBeforeAwsRead?: true;
   /**
-   * The profile can work although a user must act: `Ready` stays, and `Stalled` shows the reason, unless AWS shows that
-   * profile or role no longer works.
+   * The profile can work although a user must act. `Ready` stays and `Stalled` shows the reason, unless AWS shows that
+   * profile or role no longer work.
    */
   readonly keepsReady?: true;
-  /**
-   * An event announces the beginning of the wait. This is for waits in which the controller does nothing for the
-   * object.
-   */
+  /** An event announces the beginning of a wait in which the controller does nothing for the object. */
   readonly announced?: true;
   /** Neither a condition nor an event shows the reason. */
   readonly unreported?: true;
@@ -50,14 +47,14 @@ export interface ReasonSpec<F> {
 
 export const defineReason = <F>(entry: ReasonSpec<F>): ReasonSpec<F> => entry;
 
-/** Returns the delay before the next reconcile of an object that has already waited for `waited`. */
+/** `waited` is how long the object has already waited. Returns the delay before the next reconcile. */
 export type Poll<F = unknown> = (waited: Ms, facts: F) => Ms;
 
 export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60 * SECOND;
 
 /**
- * The delay for waits that AWS ends, such as the creation of a Fargate profile: 7 % of the time waited, so that the
+ * For waits that AWS ends, such as the creation of a Fargate profile. The delay is 7 % of the time waited, so that the
  * end is noticed 3.5 % late on average, at most 2.5 s. EKS takes one to two minutes (docs/adr/0020).
  */
 export const pollProgress: Poll = (waited) => clamp(SECOND, 0.07 * waited, 5 * SECOND);
@@ -70,7 +67,7 @@ export const pollEvery =
     interval;
 /** For waits that end with a watch event. The delay only matters if that event is missed. */
 export const pollRarely = pollEvery(10 * MINUTE);
-/** The delay for waits that a user's action in AWS ends, because AWS sends no event about it. */
+/** This delay is for waits that a user's action in AWS ends, because AWS sends no event about it. */
 export const pollForUserAction: Poll = (waited) => clamp(MINUTE, waited, 10 * MINUTE);
 /** The delay equals the time already waited, so the delays double. */
 export const pollDoubling =
@@ -84,5 +81,5 @@ export const pollDoubling =
  */
 export const MISSING_PATIENCE: Ms = 2 * MINUTE;
 
-/** The number of failed attempts after which `Stalled` becomes True. The controller continues to retry. */
+/** `Stalled` becomes True after this many failed attempts. The controller continues to retry. */
 export const ATTEMPTS_UNTIL_STALLED = 5;

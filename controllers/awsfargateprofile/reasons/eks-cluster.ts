@@ -29,10 +29,7 @@ export const EKS_CLUSTER_REASONS = {
     remedy: ({ status }) =>
       status === 'FAILED' ? `Repair the EKS cluster. ${RETRIES}` : 'The controller waits and then continues',
   }),
-  /**
-   * `said` is EKS's answer to a change of a profile in this cluster, maybe of another object's profile. `remaining` is
-   * the rest of the time in which no such change is sent.
-   */
+  /** `said` is EKS's answer to a profile change in this cluster. No such change is sent for the `remaining` time. */
   ClusterUpdating: defineReason<{ readonly cluster: string; readonly said: string; readonly remaining: Ms }>({
     nature: 'wait',
     ...eks,
@@ -53,9 +50,9 @@ export const EKS_CLUSTER_REASONS = {
   }),
 } as const;
 
-/** The delay while a reconcile of this process watches the change, whose end enqueues the waiting object. */
+/** A reconcile of this process watches the change, and its end enqueues the waiting object. */
 const OBSERVED_SIBLING_POLL: Ms = 30 * SECOND;
-/** The delay while no reconcile watches the change, for example because another manager sent it. */
+/** No reconcile watches the change, for example because another manager sent it. */
 const UNOBSERVED_SIBLING_POLL: Ms = 5 * SECOND;
 
 export const SIBLING_REASONS = {

@@ -13,10 +13,10 @@ export type ReportedIssue = {
   readonly resourceIds: readonly string[];
 };
 
-/** The maximum number of health issues, and of resources per issue, that are shown. */
+/** How many health issues, and how many resources per issue, are shown. */
 const MAX_SHOWN = 10;
 
-/** Returns the first issues with shortened texts, because the API server rejects an object that is too large. */
+/** The API server rejects an object that is too large, so texts and lists are shortened. */
 export const firstIssues = (issues: readonly ReportedIssue[]): readonly ReportedIssue[] =>
   issues.slice(0, MAX_SHOWN).map(({ code, message, resourceIds }) => ({
     code: cut(code, MAX_FACT),
@@ -24,7 +24,7 @@ export const firstIssues = (issues: readonly ReportedIssue[]): readonly Reported
     resourceIds: resourceIds.slice(0, MAX_SHOWN).map((id) => cut(id, MAX_FACT)),
   }));
 
-/** Describes the issues. The caller adds the period. */
+/** The caller adds the period. */
 export function describeIssues(issues: readonly ReportedIssue[]): string {
   if (issues.length === 0) return 'EKS gives no reason';
   const shown = firstIssues(issues).map(({ code, message, resourceIds }) =>
@@ -44,7 +44,7 @@ type Kept = Replaced & {
   readonly taker: string;
   readonly until: Ms;
   readonly remaining: Ms;
-  /** `undefined`: the pods are not evicted, because spec.updateStrategy.replace.drainTimeout is not set. */
+  /** If `undefined`, the pods are not evicted, because spec.updateStrategy.replace.drainTimeout is not set. */
   readonly drain?: { readonly timeout: Ms; readonly obstacle?: DrainObstacle };
 };
 
@@ -52,7 +52,7 @@ type Drains = Replaced & {
   readonly since: Ms;
   readonly until: Ms;
   readonly remaining: Ms;
-  /** The number of pods on the predecessor, and of those that still have to leave. */
+  /** `total` counts the pods on the predecessor, and `left` those that still have to leave. */
   readonly counts?: { readonly total: number; readonly left: number };
   /** The first pod whose eviction the API server refuses, and why. */
   readonly refused?: { readonly pod: string; readonly said: string; readonly others: number };
@@ -63,7 +63,6 @@ type Drains = Replaced & {
 
 type DrainObstacle = 'noLabel' | 'comesLater';
 
-/** Describes why a predecessor's pods cannot be moved to its successor. */
 export const describeObstacle = (obstacle: DrainObstacle, predecessor: string, successor: string): string =>
   obstacle === 'noLabel'
     ? `the name ${quoted(predecessor)} is not a valid label value, so no label shows its pods`
@@ -77,12 +76,12 @@ function describeRemoval({ name, predecessor, until, drain }: Kept): string {
   return `deletes at ${at} without a drain, because ${describeObstacle(drain.obstacle, predecessor, name)}; ${stops}`;
 }
 
-/** `successor` is created after the deletion. It may have the name of the deleted profile. */
+/** `successor` is created after the deletion. It may have the deleted profile's name. */
 type Succeeded = Named & { readonly successor?: string };
 const describeSuccessor = (name: string, successor: string): string =>
   successor === name ? 'recreates it with the current spec' : `creates Fargate profile ${quoted(successor)}`;
 
-/** When the message changes. EKS usually needs minutes to create or delete a profile. The controller never gives up. */
+/** The message changes after this time, although EKS usually needs minutes. The controller never gives up. */
 const LATE_AFTER: Ms = 30 * MINUTE;
 
 const late = <F>(describe: (facts: F) => string) => ({

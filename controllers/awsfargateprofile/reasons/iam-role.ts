@@ -26,7 +26,7 @@ const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
   condition: 'Fix this condition in the trust policy of the role, so that it allows what EKS sends',
 };
 
-/** How a user lets EKS admit a role through an access entry. Such a role may have a path. */
+/** With an access entry, EKS admits a role that has a path. */
 const CHANGE_MODE =
   'change the authentication mode of the EKS cluster to API_AND_CONFIG_MAP (in spec.accessConfig.authenticationMode of its control plane, or with aws eks update-cluster-config). You cannot change it back to CONFIG_MAP';
 
@@ -40,8 +40,8 @@ const ENTRY_STATES = {
 
 export const ROLE_REASONS = {
   /**
-   * `other`: IAM's role with this name has a different ARN from spec.roleARN, which is `wanted`. `isOfCapa`: Cluster
-   * API Provider AWS shares this role between profiles.
+   * `other` is set if IAM's role with this name has a different ARN from spec.roleARN, which is `wanted`. `isOfCapa`
+   * means that Cluster API Provider AWS shares this role between profiles.
    */
   RoleNotFound: defineReason<
     Named &
@@ -66,7 +66,7 @@ export const ROLE_REASONS = {
             : `Create the role ${ROLE_CONTENTS}. Or fix the field that names it, spec.roleARN or spec.roleName. ${RETRIES}`
           : `Set spec.roleARN to the ARN of the role. ${CONTINUES}`,
   }),
-  /** `mistake` is `undefined` if only EKS rejects the role. `ours`: the controller manages the trust policy. */
+  /** `mistake` is `undefined` if only EKS rejects the role. `ours` means that the controller manages the policy. */
   RoleTrustInvalid: defineReason<
     Named & { readonly problem: string; readonly mistake?: TrustMistake; readonly ours: boolean }
   >({
@@ -139,7 +139,7 @@ export const ROLE_REASONS = {
         ? RETRIES
         : `${IF_UNREACHABLE}. ${RETRIES}. The controller could not read the access entry: ${cut(detail, MAX_FACT)}`,
   }),
-  /** `isLive`: the profile exists and stays, because a user may have added the role to aws-auth without its path. */
+  /** `isLive`: the profile stays, because a user may have added the role to aws-auth without its path. */
   RolePathNotMapped: defineReason<
     Named & { readonly path: string; readonly field: string; readonly cluster: string; readonly isLive?: boolean }
   >({

@@ -25,7 +25,6 @@ export const CLUSTER_REASONS = {
     remedy: () =>
       'Create the Cluster, and the controller continues. If spec.clusterName is wrong, delete this object and create it with the right name',
   }),
-  /** `what` contains kind and key. */
   ClusterDeleting: defineReason<{ readonly what: string }>({
     nature: 'wait',
     announced: true,
@@ -86,7 +85,7 @@ export const CLUSTER_REASONS = {
 const START_OVER = `To leave the recorded profile in AWS and continue with the new value, remove the annotation ${RECORD_ANNOTATION} from this object`;
 
 export const TARGET_REASONS = {
-  /** `provisionedIn`: account, region and EKS cluster, as text. */
+  /** `provisionedIn` contains account, region and EKS cluster as text. */
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
     nature: 'human',
     poll: pollRarely,
@@ -121,7 +120,7 @@ export const TARGET_REASONS = {
     readonly field: string;
     readonly recorded: string;
     readonly found: string;
-    /** The field is in the AWSFargateProfile, and not in the control plane. */
+    /** Whether the field is in the AWSFargateProfile, and not in the control plane. */
     readonly isOfObject?: true;
   }>({
     nature: 'human',
@@ -162,7 +161,7 @@ export const TARGET_REASONS = {
 } as const;
 
 export const API_SERVER_REASONS = {
-  /** `isInvalid`: the object in `reason` has fields with wrong types. */
+  /** `isInvalid` means that the object in `reason` has fields with wrong types. */
   WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string; readonly isInvalid?: true }>({
     nature: 'outage',
     // No watch event follows a request that was rejected or got no answer.

@@ -19,10 +19,7 @@ const iam = { conditionType: 'IAMFargateRolesReady' } as const;
 type Named = { readonly name: string };
 
 export const OWNERSHIP_REASONS = {
-  /**
-   * `adoption` is the adoptionPolicy with which the controller would adopt the profile. `obstacles` says why it does
-   * not adopt the profile although adoptionPolicy is `Always`.
-   */
+  /** The adoptionPolicy `adoption` would let the controller adopt. `obstacles` says why even `Always` does not. */
   ProfileNotOwned: defineReason<
     Named &
       SpecChangeable & {
@@ -51,7 +48,7 @@ export const OWNERSHIP_REASONS = {
         : `${evade}. Or set spec.adoptionPolicy to ${adoption}, and this controller adopts the profile`;
     },
   }),
-  /** `isTrusted`: the trust policy lets Fargate use the role for profiles in the EKS cluster. */
+  /** `isTrusted` means that the trust policy lets Fargate use the role for profiles in the EKS cluster. */
   RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string; readonly isTrusted: boolean }>({
     nature: 'human',
     ...iam,
@@ -64,7 +61,7 @@ export const OWNERSHIP_REASONS = {
       return `${isProvisioned ? REPLACE_OBJECT : evade}. When the existing role is deleted, the controller creates its own role with this name`;
     },
   }),
-  /** Another record of this object has made the profile; `id` is the unique id at the end of its ARN. */
+  /** Another copy of this object has created the profile. `id` is the unique ID at the end of the profile's ARN. */
   ManagedElsewhere: defineReason<
     Named & {
       readonly id: string;
@@ -134,17 +131,11 @@ function flagFor(field: string): string {
   return field === 'spec.rolePermissionsBoundary' ? '--require-permissions-boundary' : '--allow-role-arn';
 }
 
-/**
- * Returns the value for the flag. `value` is account/region/name of the EKS cluster, or region/name while its account
- * is unknown.
- */
+/** `value` is account/region/name of the EKS cluster, or region/name while its account is unknown. */
 const flagValueFor = (value: string): string =>
   `<namespace of this object>=${value.split('/').length === 2 ? '<AWS account of the EKS cluster>/' : ''}${value}`;
 
-/**
- * Describes which EKS clusters are allowed, and how to change that. The API server rejects a change of spec.eksCluster,
- * so the alternative is a new object.
- */
+/** The API server rejects a change of spec.eksCluster, so the alternative to new limits is a new object. */
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
   const values = excess.filter(({ field }) => field === EKS_CLUSTER_FIELD).map(({ value }) => flagValueFor(value));

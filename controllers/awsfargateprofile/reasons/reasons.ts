@@ -24,18 +24,15 @@ import {
 } from './kubernetes.ts';
 import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 
-/**
- * Within this time the rate limiter usually admits a request again, the manager renews its lease, or another reconcile
- * releases a role's lock.
- */
+/** Usually enough for the rate limiter, for the renewal of a lease, or for another reconcile to release a lock. */
 const MOMENT: Ms = 1_000;
 const unreported = { nature: 'wait', unreported: true, poll: pollEvery(MOMENT), describe: () => '' } as const;
 
-/** Reasons that are not reported, because the object has no problem and the next reconcile comes soon. */
+/** Neither conditions nor events show these reasons: the object has no problem, and its next reconcile comes soon. */
 export const UNREPORTED_REASONS = {
   /** Another client wrote or deleted the object. */
   Conflict: defineReason<object>(unreported),
-  /** What was read is outdated, for example because of the reconcile's own change. */
+  /** The reconcile has read outdated data, for example because of its own change. */
   Outdated: defineReason<{ readonly because: string }>(unreported),
   /** The reconcile may not continue now, for example without the lease or during a pause. */
   NotNow: defineReason<{ readonly because: string }>(unreported),
@@ -77,7 +74,6 @@ export type ReasonName = keyof typeof ALL_REASONS;
 export type Facts = { readonly [R in ReasonName]: (typeof ALL_REASONS)[R] extends ReasonSpec<infer F> ? F : never };
 const TABLE: { readonly [R in ReasonName]: ReasonSpec<Facts[R]> } = ALL_REASONS;
 
-/** The facts of the reasons that users see. */
 export type ReportedFacts = Pick<Facts, keyof typeof REASONS>;
 
 /** Why a reconcile ended before AWS matched the spec, with the values for the texts. */
@@ -87,13 +83,13 @@ export type Reason<R extends ReasonName = ReasonName> = {
 
 export const newReason = <R extends ReasonName>(name: R, facts: Facts[R]): Reason<R> => ({ name, facts });
 
-/** Returns the reason for contradictory answers about `resource`, for example `IAM role "pods"`. */
+/** `resource` is a text such as `IAM role "pods"`. */
 export const inconsistentAnswers = (resource: string): Reason =>
   newReason('Propagating', {
     detail: `AWS gives contradictory answers about ${resource}. Usually a recent change has not reached all parts of AWS yet`,
   });
 
-/** Returns how long `Stalled` is delayed; `undefined`: the `nature` alone decides about `Stalled`. */
+/** How long `Stalled` is delayed. If undefined, the `nature` alone decides about `Stalled`. */
 export const patienceFor = ({ name }: Reason): Ms | undefined => TABLE[name].patience;
 
 export const mayStopBeforeAwsRead = ({ name }: Reason): boolean => TABLE[name].mayStopBeforeAwsRead === true;
@@ -106,10 +102,7 @@ export const isUnreported = ({ name }: Reason): boolean => TABLE[name].unreporte
 
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
 
-/**
- * Reports whether the reason is about Kubernetes objects. Such a problem is solved once a later reconcile ends with a
- * reason that is found in AWS.
- */
+/** A problem of Kubernetes objects is solved once a later reconcile ends with a reason that is found in AWS. */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
   reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);
 
@@ -130,10 +123,7 @@ export const describeReason = <R extends ReasonName>({ name, facts }: Reason<R>)
 /** The maximum length of a description. The rest of the message is for the remedy. */
 const MAX_DESCRIPTION = MAX_MESSAGE / 2;
 
-/**
- * Returns the message for users. Hidden characters, for example in an AWS message that repeats a name, become escape
- * sequences.
- */
+/** Hidden characters, for example in an AWS message that repeats a name, become escape sequences. */
 export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms = 0): string {
   const { late, ...entry } = TABLE[name];
   const { describe, remedy } = late === undefined || waited < late.after ? entry : late;
@@ -142,14 +132,11 @@ export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, wait
   return toPrintableLine(remedy === undefined ? description : `${description.replace(/\.$/, '')}. ${remedy(facts)}.`);
 }
 
-/** Capitalizes a sentence. A field name such as `spec.roleARN` at the beginning stays as it is. */
+/** A field name such as `spec.roleARN` at the beginning stays as it is. */
 const capitalised = (text: string): string =>
   /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 
-/**
- * Returns the reason for a CRD that is not this provider's. If the CRD cannot be read, nothing is created or deleted,
- * but the controller still corrects.
- */
+/** If the CRD cannot be read, nothing is created or deleted, but the controller still corrects existing resources. */
 export function reasonForSchema(state: ServedSchemaState): Reason | undefined {
   switch (state.kind) {
     case 'ours':

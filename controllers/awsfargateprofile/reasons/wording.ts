@@ -14,9 +14,7 @@ export const enumerated = (names: readonly string[]): string =>
 
 const UNSERVED = /the API server does not serve ([a-z]+\.[a-z0-9.-]+)/;
 
-/**
- * Returns the remedy. `problem` says why the controller cannot read an object or a kind. The caller adds the period.
- */
+/** `problem` says why the controller cannot read an object or a kind. The caller adds the period. */
 export function remedyForUnreadable(problem: string): string {
   const crd = UNSERVED.exec(problem)?.[1];
   if (crd !== undefined) return `Check that the CRD ${crd} is installed`;
@@ -26,26 +24,25 @@ export function remedyForUnreadable(problem: string): string {
 }
 
 export type SpecChangeable = {
-  /** The API server then rejects changes of the fields that EKS cannot change. */
+  /** If true, the API server rejects changes of the fields that EKS cannot change. */
   readonly isProvisioned?: boolean;
 };
 
 const replacement =
   'another AWSFargateProfile with selectors for the same pods, and delete this object when the new one is Ready';
-/** The remedy for a problem that only a new object solves. */
 export const REPLACE_OBJECT = `Create ${replacement}`;
 export const OR_REPLACE_OBJECT = `Or create ${replacement}`;
 
 /** The code that finds the problem writes the whole description. Its last sentence has no period. */
 export type Description = { readonly detail: string };
 
-/** Whether the object gets its EKS cluster from spec.eksCluster instead of from a control plane. */
+/** Whether the EKS cluster comes from spec.eksCluster instead of from a control plane. */
 export type OfTarget = { readonly isOfObject?: boolean };
 
 export const identityField = ({ isOfObject = false }: OfTarget): string =>
   isOfObject ? 'spec.eksCluster.identityRef' : 'spec.identityRef of the control plane';
 
-/** Where a profile's subnets come from. `eks`: EKS chooses them. */
+/** Where a profile's subnets come from. With `eks`, EKS chooses them. */
 export type SubnetSource = 'spec' | 'controlPlane' | 'eks';
 
 export function describeSubnetCorrection(source: SubnetSource): string {
@@ -61,7 +58,7 @@ export function describeSubnetCorrection(source: SubnetSource): string {
 
 export type DeniedCall = SpecChangeable & {
   readonly denial: Denial;
-  /** The action of the call. AWS may have denied a different action. */
+  /** The called action. AWS may have denied a different one. */
   readonly called: string;
   readonly region: string;
   readonly account?: string | undefined;
@@ -80,7 +77,7 @@ const PLACES: Readonly<Record<PolicyKind, string>> = {
     'the session policy of these credentials, which for an AWSClusterRoleIdentity is in spec.inlinePolicy and spec.policyARNs',
 };
 
-/** Returns the remedy. The caller adds the period. */
+/** The caller adds the period. */
 export function remedyForPolicy(action: string, policy: Denial['policy']): string {
   if (policy?.isExplicit === true) return `Remove the denial of ${action} from ${PLACES[policy.kind]}`;
   return policy === undefined || policy.kind === 'identity-based policy'
@@ -88,7 +85,7 @@ export function remedyForPolicy(action: string, policy: Denial['policy']): strin
     : `Allow ${action} in ${PLACES[policy.kind]}`;
 }
 
-/** Returns the remedy for a denied call. Where AWS does not offer EKS Fargate, its error contains no action. */
+/** Where AWS does not offer EKS Fargate, its error contains no action. */
 export function remedyForDenial({ denial, called, region, account, isProvisioned = false }: DeniedCall): string {
   const { action, policy } = denial;
   if (action === undefined && policy === undefined && called.startsWith('eks:')) {
@@ -104,12 +101,12 @@ export function remedyForDenial({ denial, called, region, account, isProvisioned
 
 /**
  * How a user can get rid of a deleted object while its profile and role stay in AWS: with `deletionPolicy: Retain`, or
- * by removing the finalizer. While the EKS cluster is being deleted, only removing the finalizer helps: an object with
- * `Retain` also waits for its profile, because EKS does not delete a cluster with profiles.
+ * by removing the finalizer. While the EKS cluster is being deleted, only removing the finalizer helps, because an
+ * object with `Retain` also waits until its profile is gone.
  */
 export type Abandonment = 'retain' | 'removeFinalizer';
 
-/** Describes this way out. `condition` says when to take it, for example ", if …,". */
+/** `condition` says when to do this, for example ", if …,". */
 export function describeAbandonment(abandonment: Abandonment, condition = ''): string {
   const action =
     abandonment === 'retain'
@@ -120,10 +117,7 @@ export function describeAbandonment(abandonment: Abandonment, condition = ''): s
 
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };
 
-/**
- * Joins the parts of a remedy. The removal of the finalizer is hard to undo, so it is advised only for the case that
- * `lasting` describes.
- */
+/** The removal of the finalizer is hard to undo, so it is advised only for the case that `lasting` describes. */
 export function remedyFor(
   action: string,
   outlook: string,

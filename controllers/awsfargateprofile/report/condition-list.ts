@@ -1,7 +1,7 @@
 import { cut, MAX_MESSAGE } from 'controller-runtime/text';
 import type { Condition } from '../../../api/v1beta2/index.ts';
 
-/** A condition without its time, which depends on the previous condition and is added later. */
+/** The time depends on the previous condition and is added later. */
 export type ConditionUpdate = Omit<Condition, 'lastTransitionTime' | 'severity'>;
 
 const OWNED = [
@@ -18,16 +18,13 @@ const OWNED = [
 ] as const;
 export type ConditionType = (typeof OWNED)[number];
 
-/** Outdated conditions that Cluster API Provider AWS left on an object that this controller took over. */
+/** Cluster API Provider AWS leaves these conditions on an object that this controller takes over. */
 const LEFT_BEHIND: readonly string[] = ['EKSFargateCreating', 'EKSFargateDeleting'];
 
 /** `Ready` comes first, as in Cluster API's own objects, and these conditions come last. */
 const LAST: readonly string[] = ['Paused', 'Deleting'];
 
-/**
- * Merges the updates into the conditions. `lastTransitionTime` changes only with a condition's status, so the same
- * values give the same list.
- */
+/** `lastTransitionTime` changes only with a condition's status, so the same values give the same list. */
 export function mergeConditions(
   before: readonly Condition[],
   updates: readonly ConditionUpdate[],

@@ -118,7 +118,7 @@ const isSeenBroken = ({ facts }: CompletedReconcile): boolean =>
   facts !== undefined &&
   (facts.plan.profile === 'broken' || facts.plan.role === 'broken' || facts.plan.role === 'notRead');
 
-/** Reports whether AWS has shown that the profile is broken. A later call to AWS may have got no answer. */
+/** A later call to AWS may have got no answer. */
 const isProfileSeenLost = ({ facts }: CompletedReconcile): boolean =>
   facts?.desired.wanted !== undefined && facts.plan.profile === 'broken';
 
@@ -139,9 +139,7 @@ export function contentsOfAffectedConditions(
   ];
 }
 
-/**
- * Returns the content of a condition. If `reason` does not concern this condition, it shows the observed state of AWS.
- */
+/** If `reason` does not concern this condition, shows the observed state of AWS. */
 function contentOf(
   reconcile: CompletedReconcile,
   reason: Reason | undefined,
@@ -185,8 +183,8 @@ function profileValue(reconcile: CompletedReconcile, reason: Reason | undefined)
 }
 
 /**
- * Returns the condition `Available`. It is True if at least one profile of the object is ACTIVE, even if this profile
- * differs from the spec. The profile's tags or the object's record must prove that the profile belongs to the object.
+ * True if at least one of the object's profiles is ACTIVE, even if it differs from the spec. The profile's tags or the
+ * object's record must prove that the profile belongs to the object.
  */
 export function availableValue(reconcile: CompletedReconcile): ConditionContent {
   const { facts } = reconcile;
@@ -213,16 +211,13 @@ function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'pro
   const planned = [...changes, ...leftovers].filter(({ mutation }) => isAbout(mutation) === what);
   const isMade = ({ mutation }: Change): boolean =>
     execution?.steps.some((step) => step.mutation === mutation && step.outcome.kind === 'done') === true;
-  // A role works without a boundary that only the operator's flags require, but it is not in order.
+  // A role works without a boundary that only the operator's flags require, but it does not match the spec.
   if (planned.some((each) => each.mutation.kind === 'setBoundary' && !isMade(each))) return false;
   if (end === 'inSync' || health === 'inSync' || health === 'works') return true;
   return what === 'role' && planned.length > 0 && planned.every(isMade);
 }
 
-/**
- * Returns the nature as conditions show it. `retry` becomes `human` after many attempts. For a reason with a
- * `patience`, both are shown as `retry` before this time is over, and as `human` afterwards.
- */
+/** With a `patience`, the nature is `retry` until then. Without, `retry` becomes `human` after many attempts. */
 export function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
   const nature = natureOf(reason);
   if (nature !== 'retry' && nature !== 'human') return nature;
@@ -233,8 +228,8 @@ export function reportedNature(reason: Reason, { attempts, waited }: CompletedRe
 }
 
 /**
- * Returns the condition Stalled if it is True. After many failures of a profile, the failure's message stays while the
- * controller retries once more.
+ * Returns `undefined` unless the condition is True. After many failures of a profile, the failure's message stays while
+ * the controller retries once more.
  */
 export function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, end, attempts, waited } = reconcile;
@@ -250,14 +245,11 @@ export function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | un
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
-/** Returns a problem that is reported although AWS matches the spec, and that only a user can end. */
+/** Returns a problem that only a user can end, although AWS matches the spec. */
 export const noticeAfter = (reconcile: CompletedReconcile): Reason | undefined =>
   reconcile.end === 'inSync' ? noticesOf(reconcile).find((notice) => isForUser(notice, reconcile)) : undefined;
 
-/**
- * Reports whether a notice is shown to users: a refused change at once, and a predecessor that EKS fails to delete
- * after some attempts.
- */
+/** Users see a refused change at once, and a predecessor that EKS fails to delete after some attempts. */
 const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
   natureOf(notice) === 'human' || (notice.name === 'DeleteFailed' && attempts >= ATTEMPTS_UNTIL_STALLED);
 
@@ -279,10 +271,7 @@ export const falseFor = (reason: Reason, { waited }: CompletedReconcile): Condit
 export const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
 export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
 
-/**
- * Returns the previous value, for a reconcile that has no new value. A problem in Kubernetes objects is solved when
- * such a reconcile ends, so it is not repeated.
- */
+/** For a reconcile without a new value. A problem in Kubernetes objects is solved then, so it is not repeated. */
 export function unchangedValue({ object }: CompletedReconcile, type: ConditionType): ConditionContent {
   const before = conditionOf(object.status?.conditions, type);
   return before === undefined || isKubernetesReason(before.reason)

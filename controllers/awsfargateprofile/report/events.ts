@@ -22,7 +22,7 @@ import {
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 import { DELETING } from '../model/profile-status.ts';
 
-/** An event. If Cluster API Provider AWS records the event too, reason and text are the same. */
+/** If Cluster API Provider AWS records an event too, its reason and text are the same. */
 export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -42,10 +42,7 @@ export function eventsAfter(reconcile: CompletedReconcile): readonly EventSpec[]
   ];
 }
 
-/**
- * Returns the steps that have events. If the reason is `RoleRecreated`, its event already contains the error message of
- * a refused change of an access entry.
- */
+/** With the reason `RoleRecreated`, the problem's event already contains AWS's refusal to change an access entry. */
 function stepsToReport(reconcile: CompletedReconcile): readonly Step[] {
   const steps = reconcile.execution?.steps ?? [];
   return reasonOf(reconcile)?.name === 'RoleRecreated'
@@ -65,9 +62,9 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
   );
 
 /**
- * Returns the event for an object that is deleted without the finalizer. There is no event if the user wants the
- * profile to stay, or if the deletion in AWS had begun: then the controller has removed the finalizer, or a user has
- * removed it on the advice of a condition.
+ * The event warns about an object that is deleted without the finalizer. There is none if the user wants the profile to
+ * stay, or if the deletion in AWS had begun: then the controller has removed the finalizer, or a user has removed it on
+ * the advice of a condition.
  */
 export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
   const { in: location, deleting } = recordOf(object);
@@ -112,7 +109,6 @@ function eventsOfDrainBegin(reconcile: CompletedReconcile): readonly EventSpec[]
   });
 }
 
-/** Returns the event for the deletion of the drained profile. */
 function eventOfDrainEnd(predecessor: string, { because, successor, stopped, problem }: Drained): EventSpec {
   const evicted =
     because === 'moved'
@@ -184,7 +180,7 @@ function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[]
     case 'detachPolicy':
     case 'tagRole':
     case 'untagRole':
-      // Most of these belong to the creation or deletion of a role, which has an event.
+      // Most of these changes belong to a role's creation or deletion, which has an event.
       return [];
   }
 }
@@ -231,7 +227,7 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
   return [warning(reason, `Failed to ${doing(subject)}${said}. ${outlook}`)];
 }
 
-/** Returns the events about unreadable access entries, unless the event of `RoleRecreated` already says the same. */
+/** The event of `RoleRecreated` already says the same. */
 function eventsOfUnreadableEntries(reconcile: CompletedReconcile): readonly EventSpec[] {
   if (reasonOf(reconcile)?.name === 'RoleRecreated') return [];
   return (reconcile.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
@@ -265,10 +261,7 @@ function eventsOfKeptRoles({ end, execution }: CompletedReconcile): readonly Eve
   );
 }
 
-/**
- * Returns the events about profiles. The status shows what was reported before, and the annotation what was recorded
- * before.
- */
+/** Status shows what was reported before, and the annotation what was recorded before. */
 function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonly EventSpec[] {
   if (facts === undefined) return [];
   const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
@@ -301,7 +294,7 @@ const problemOf = (reconcile: CompletedReconcile): Reason | undefined => reasonO
 const adviceOf = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
   end === 'inSync' && facts !== undefined ? facts.plan.advice : [];
 
-/** Returns an event if the problem begins or changes; the conditions show it as long as it lasts. */
+/** Announces a problem that begins or changes. The conditions show it as long as it lasts. */
 function eventOfProblem(reconcile: CompletedReconcile): readonly EventSpec[] {
   const reason = problemOf(reconcile);
   if (reason === undefined || stepsToReport(reconcile).some(({ outcome }) => outcome.kind === 'failed')) return [];
@@ -321,10 +314,7 @@ function isTold({ object, end, told }: CompletedReconcile, reason: Reason): bool
   return types.some((type) => conditionOf(object.status?.conditions, type)?.reason === reason.name);
 }
 
-/**
- * Returns an event for each problem that begins or changes. After a start, the problems of an object that was Ready
- * count as announced.
- */
+/** Announces each problem that begins or changes. After a start, a Ready object's problems count as announced. */
 function eventsOfAdvice(reconcile: CompletedReconcile): readonly EventSpec[] {
   const { object, told } = reconcile;
   const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
@@ -339,7 +329,7 @@ function eventsOfAdvice(reconcile: CompletedReconcile): readonly EventSpec[] {
 
 function conditionTypesFor(object: CompletedReconcile['object'], reason: Reason): readonly ConditionType[] {
   if (isDeleting(object)) return ['Deleting'];
-  // A reason that leaves Ready unchanged is shown in Reconciling or in Stalled.
+  // Reconciling or Stalled shows a reason that leaves Ready unchanged.
   return mayStopBeforeAwsRead(reason) || keepsReady(reason) ? ['Ready', 'Reconciling', 'Stalled'] : ['Ready'];
 }
 

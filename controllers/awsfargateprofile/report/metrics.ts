@@ -11,7 +11,7 @@ import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './condition-list.ts';
 import { OVERLAP_REASONS } from '../status/overlap.ts';
 
-/** The phases of an object. If several apply, the first counts. */
+/** If several phases apply, the first counts. */
 export const PROFILE_PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
 export type ProfilePhase = (typeof PROFILE_PHASES)[number];
 
@@ -20,15 +20,12 @@ interface PhaseLabels {
   readonly reason: string;
 }
 
-/**
- * The buckets range from half a minute, which one Fargate profile needs, to eight hours, which an object that waits for
- * its cluster can need.
- */
+/** From half a minute, one Fargate profile's time, to eight hours, for an object that waits for its cluster. */
 const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
 
 /**
- * The steps of a replacement. `creating`: until the successor is ACTIVE. `keeping`, `draining`, then `removing`: until
- * the predecessors and their roles are gone.
+ * `creating` lasts until the successor is ACTIVE. `keeping`, `draining`, then `removing` last until the predecessors
+ * and their roles are gone.
  */
 const REPLACEMENT_STEPS = ['creating', 'keeping', 'draining', 'removing'];
 const STEP_OF_REASON = new Map([
@@ -153,16 +150,13 @@ export function phaseOf(object: AWSFargateProfile): PhaseLabels {
   return labels('Unknown', ready?.reason);
 }
 
-/**
- * Returns a known reason unchanged, and otherwise `Other`: another client can write any reason into status, and each
- * label value needs memory.
- */
+/** Another client can write any reason into status, and each label value needs memory, so others become `Other`. */
 const boundedReason = (reason: string): string =>
   Object.hasOwn(REASONS, reason) || PROFILE_PHASES.some((phase) => phase === reason) || reason === 'InvalidObject'
     ? reason
     : 'Other';
 
-/** Returns the time in ms; `undefined` unless this change makes the object Ready for the first time. */
+/** Returns ms, or `undefined` unless this change makes the object Ready for the first time. */
 function timeToFirstReady(change: Change): number | undefined {
   if (change.type !== 'updated' || isProvisioned(change.previous['status']) || !isProvisioned(change.object['status']))
     return undefined;
@@ -181,7 +175,7 @@ function lastTransitionOf(status: unknown, type: string): string | undefined {
   return textAt(found, 'lastTransitionTime');
 }
 
-/** The buckets range up to eight hours, because EKS takes some minutes for each change that is ahead. */
+/** Up to eight hours, because EKS takes some minutes for each change that is ahead. */
 const WAIT_BUCKETS_SECONDS = [1, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 28_800];
 
 export interface LaneMetrics {

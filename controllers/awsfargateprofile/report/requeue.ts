@@ -25,9 +25,9 @@ export const pendingAfter = ({ end, execution, facts }: Pick<ReconcileResult, 'e
 export interface Pending {
   /** How long the object has waited for this reason. */
   readonly waited: Ms;
-  /** On the monotonic clock: before this time, no reconcile would change anything in AWS. */
+  /** No reconcile would change anything in AWS before this time on the monotonic clock. */
   readonly notBefore: Ms | undefined;
-  /** EKS is changing one of the object's profiles. */
+  /** Whether EKS is changing one of the object's profiles. */
   readonly isTransit: boolean;
 }
 
@@ -58,9 +58,8 @@ function delayFor(reason: Reason, { waited, notBefore }: Pending, options: Reque
 const jittered = (span: Ms, { random }: RequeueOptions): Ms => span * (1 + JITTER * random.next());
 
 /**
- * Returns the priority of the next reconcile. Other objects in the EKS cluster wait for the reconcile that sees the end
- * of a change, so it is urgent. Retries in an outage may continue for long, so objects about which AWS was not asked
- * yet go first.
+ * Other objects in the EKS cluster wait for the reconcile that sees the end of a change, so it is urgent. Retries in an
+ * outage may continue for long, so objects about which AWS was not asked yet go first.
  */
 function priorityAfter(reason: Reason, isTransit: boolean): QueuePriority | undefined {
   if (natureOf(reason) !== 'outage') return isTransit ? 'urgent' : undefined;

@@ -12,10 +12,7 @@ import { type Reason, firstIssues } from '../reasons/reasons.ts';
 import { type ConditionUpdate, conditionOf, mergeConditions } from './condition-list.ts';
 import { conditionsAfter } from './conditions.ts';
 
-/**
- * Returns the status after a reconcile. It keeps what this reconcile did not read, and equals the old status if nothing
- * has changed.
- */
+/** The result keeps what this reconcile did not read. It equals the old status if nothing has changed. */
 export function statusAfter(reconcile: CompletedReconcile): AWSFargateProfileStatus {
   const { object, facts } = reconcile;
   const { failureReason: _reason, failureMessage: _message, ...before } = object.status ?? {};
@@ -38,7 +35,7 @@ export function statusAfter(reconcile: CompletedReconcile): AWSFargateProfileSta
 const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete' =>
   isRetained(object) ? 'Retain' : 'Delete';
 
-/** Returns the status of a paused object. `by` lists the causes in the words of Cluster API. */
+/** `by` lists the causes in the words of Cluster API. */
 export function pausedStatus(object: AWSFargateProfile, by: readonly string[], now: Ms): AWSFargateProfileStatus {
   const before = object.status ?? {};
   const update = (type: string, message: string): ConditionUpdate => ({
@@ -145,7 +142,7 @@ function ownPolicies({ wanted }: Desired, role: FoundRole): readonly string[] {
   return role.attached.filter((arn) => policies.includes(arn) || isAdded(role.tags, policyAddition(arn)));
 }
 
-/** Returns the status before a change that ends or interrupts a profile's work; `undefined` if `Ready` is not True. */
+/** Returns the status before a change that interrupts a profile's work, or `undefined` if `Ready` is not True. */
 export function statusBefore(
   object: AWSFargateProfile,
   reason: Reason,

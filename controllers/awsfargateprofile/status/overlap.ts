@@ -16,8 +16,8 @@ import { type ConditionUpdate, mergeConditions } from '../report/condition-list.
 export interface CompetingObject extends Competitor {
   readonly object: ObjectKey;
   /**
-   * Whether the operator allows the namespace to use the EKS cluster in the status. Clients other than the controller
-   * may have written the status, so without this permission it counts only in the namespace.
+   * Whether the operator allows the namespace to use the EKS cluster in the status. Other clients may have written the
+   * status, so without this permission it counts only in the namespace.
    */
   readonly isAllowed: boolean;
 }
@@ -59,8 +59,8 @@ const isComparable = ({ namespace, labels }: FargateSelector): boolean => {
 const competitors = new WeakMap<AWSFargateProfile, CompetingObject>();
 
 /**
- * Converts the object for comparisons; `undefined` if it is being deleted, because its profile does not take new pods
- * for long. Each version of an object is converted once, because all objects of a cluster are compared with each other.
+ * Returns `undefined` for an object that is being deleted, because its profile does not take new pods for long. Each
+ * version of an object is converted once, because all objects of a cluster are compared with each other.
  */
 export function competitorOf(object: AWSFargateProfile, limits: OperatorLimits): CompetingObject | undefined {
   if (isDeleting(object)) return undefined;
@@ -89,8 +89,8 @@ export const findRivals = (me: CompetingObject, others: readonly CompetingObject
   });
 
 /**
- * The maximum number of selector pairs that are compared at once, which suffices for the ten profiles of five selectors
- * that EKS allows in a cluster. With more pairs, the overlap controller compares the object, in turns.
+ * Suffices for the ten profiles of five selectors that EKS allows in a cluster. With more pairs of selectors, the
+ * overlap controller compares the object later.
  */
 export const MOST_PAIRS_AT_ONCE = 250;
 
@@ -102,10 +102,7 @@ export interface OverlapSources {
   readonly limits: OperatorLimits;
 }
 
-/**
- * Adds the overlap condition to the status. With many objects in the EKS cluster, the overlap controller sets the
- * condition instead.
- */
+/** With many objects in the EKS cluster, the overlap controller sets the condition instead. */
 export function withFewRivals(
   object: AWSFargateProfile,
   status: AWSFargateProfileStatus,

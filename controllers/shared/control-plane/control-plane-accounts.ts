@@ -8,10 +8,7 @@ import { credentialsName, type Sessions } from '../../../pkg/cloud/index.ts';
 /** The maximum number of entries, each of less than 200 bytes: one per namespace and identity. */
 const MAX_KNOWN = 1_000;
 
-/**
- * Finds the AWS accounts of control planes. The object does not contain the account, so AWS STS is called with the
- * credentials of its identity.
- */
+/** An AWSManagedControlPlane does not contain its AWS account, so STS is called with its identity's credentials. */
 export class ControlPlaneAccounts {
   private readonly sessions: Sessions;
   private readonly known = new Lru<AccountId>({ maxEntries: MAX_KNOWN });
@@ -24,10 +21,7 @@ export class ControlPlaneAccounts {
     return this.known.get(keyOfIdentity(controlPlane));
   }
 
-  /**
-   * Looks up the account of a control plane. Calls AWS only for new credentials. Without credentials, the cached
-   * account stays.
-   */
+  /** Calls AWS only for new credentials. If no credentials are available, the cached account stays. */
   async learn(controlPlane: AWSManagedControlPlane, { signal, logger }: ReconcileContext): Promise<void> {
     const { region, identityRef: identity, metadata } = controlPlane;
     if (region === undefined) return;

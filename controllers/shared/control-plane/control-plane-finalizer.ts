@@ -24,17 +24,14 @@ import { isDeleting } from '../object-state.ts';
  */
 export const CONTROL_PLANE_FINALIZER = 'aws-fargate.cluster.x-k8s.io/profiles';
 
-/**
- * How often an addition is tried: an attempt fails if another client writes or deletes the control plane at the same
- * time.
- */
+/** An attempt fails if another client writes or deletes the control plane at the same time. */
 const MAX_ATTEMPTS = 5;
 
 export type FinalizerResult =
   | { readonly kind: 'present' }
   /** The control plane is being deleted or is gone, so nothing may be created for its cluster. */
   | { readonly kind: 'controlPlaneDeleting' }
-  /** The next reconcile tries again. `reason` and `remedy` are texts for users. */
+  /** The next reconcile tries again. `reason` and `remedy` are shown to users. */
   | { readonly kind: 'rejected'; readonly reason: string; readonly remedy?: string | undefined };
 
 export const hasControlPlaneFinalizer = ({ metadata }: KubeObject): boolean =>
@@ -47,16 +44,10 @@ interface ControlPlaneFinalizerOptions {
   readonly resource: () => Resource | undefined;
 }
 
-/**
- * Adds and removes the finalizer. Each patch contains the resourceVersion that was read, so that a change by another
- * client causes a conflict.
- */
+/** Each patch contains the resourceVersion that was read, so that a change by another client causes a conflict. */
 export class ControlPlaneFinalizer {
   private readonly options: ControlPlaneFinalizerOptions;
-  /**
-   * The additions in progress, by control plane: AWSFargateProfiles that are created at the same time share one
-   * request.
-   */
+  /** AWSFargateProfiles that are created at the same time share one request per control plane. */
   private readonly additions = new SingleFlight<FinalizerResult>();
   /**
    * Locks by control plane: between the listing of AWSFargateProfiles and the removal of the finalizer, a new
@@ -68,7 +59,6 @@ export class ControlPlaneFinalizer {
     this.options = options;
   }
 
-  /** Adds the finalizer, unless the cache or the API server shows that the control plane has it. */
   async add(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const cached = this.options.controlPlanes.lookup(key);
     return cached.kind === 'found' && hasControlPlaneFinalizer(cached.object)
@@ -77,12 +67,11 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Makes sure of the finalizer with a request to the API server, because the cache may be outdated. The API server
-   * rejects new finalizers on an object that is being deleted, so no Fargate profile is created after the deletion of a
-   * cluster has begun.
+   * Asks the API server, because the cache may be outdated. The API server rejects new finalizers on an object that is
+   * being deleted, so no Fargate profile is created after the deletion of a cluster has begun.
    *
-   * The AWSFargateProfile must already have its own finalizer. As long as it has one, this process does not remove the
-   * control plane's.
+   * The AWSFargateProfile must already have its own finalizer. While it does, this process does not remove the control
+   * plane's.
    */
   confirm(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const text = keyText(key);
@@ -116,9 +105,8 @@ export class ControlPlaneFinalizer {
   }
 
   /**
-   * Removes the finalizer if `isUnused` reports that no AWSFargateProfile needs it; while the lock is held, none of
-   * this manager's begins to need it. Throws a conflict if another client has changed the control plane since `object`
-   * was read.
+   * Removes the finalizer if `isUnused` returns true. A lock prevents this manager from starting to use the control
+   * plane meanwhile. Throws a conflict if another client has changed the control plane since `object` was read.
    */
   async removeIf(object: KubeObject, isUnused: () => Promise<boolean>, signal: AbortSignal): Promise<void> {
     const resource = this.options.resource();

@@ -9,15 +9,14 @@ import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
 
 type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
 
-/** The facts that decide whether an AWSFargateProfile and a control plane refer to the same EKS cluster. */
 export interface JoinFacts {
   readonly managerRegion?: string | undefined;
   readonly accounts?: Pick<ControlPlaneAccounts, 'accountOf'>;
 }
 
 /**
- * Reports whether spec.eksCluster of an AWSFargateProfile refers to this control plane's EKS cluster. The control plane
- * then keeps this controller's finalizer as long as the AWSFargateProfile exists, and its deletion deletes the
+ * Reports whether spec.eksCluster refers to this control plane's EKS cluster. The control plane then keeps this
+ * controller's finalizer as long as the AWSFargateProfile exists, and deleting the control plane deletes the
  * AWSFargateProfile too, because EKS does not delete a cluster that has Fargate profiles.
  *
  * A control plane does not contain its AWS account. Two objects with the same identity have the same account; otherwise
@@ -34,8 +33,8 @@ export const joinsControlPlane = (
       facts.accounts?.accountOf(controlPlane) === knownLocationOf(profile)?.account));
 
 /**
- * Reports whether the namespaces and the EKS clusters' names and regions are equal. False for a control plane that is
- * not ready and lacks this controller's finalizer: nothing proves that the EKS cluster belongs to it.
+ * Compares namespaces, and the EKS clusters' names and regions. Returns false for a control plane that is not ready and
+ * lacks this controller's finalizer, because nothing proves that the EKS cluster belongs to it.
  */
 function mayJoinControlPlane(
   profile: InEksCluster,
@@ -54,20 +53,17 @@ function mayJoinControlPlane(
   );
 }
 
-/** Reports whether the AWS accounts have to be compared, because the identities differ. */
+/** The accounts have to be compared only if the identities differ. */
 export const needsAccountToJoin = (
   profile: InEksCluster,
   controlPlane: AWSManagedControlPlane,
   facts: JoinFacts,
 ): boolean => mayJoinControlPlane(profile, controlPlane, facts) && !hasSameIdentity(profile, controlPlane);
 
-/** Returns the control plane's value in the index BY_EKS_CLUSTER. */
 export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } }: AWSManagedControlPlane): string =>
   keyText({ namespace, name: eksClusterName ?? defaultEksClusterName(name, namespace) });
 
-/**
- * Returns the EKS cluster in the spec, or in the record if the API server has dropped spec.eksCluster under another CRD.
- */
+/** Falls back to the record, because the API server may have dropped spec.eksCluster under another provider's CRD. */
 function namedEksCluster(profile: InEksCluster): NamedEksCluster | undefined {
   const { clusterName, eksCluster } = profile.spec;
   if (clusterName !== undefined) return undefined;
@@ -99,8 +95,8 @@ export const isElsewhere = ({ metadata }: Cluster, { namespace }: ObjectReferenc
   namespace !== metadata.namespace;
 
 /**
- * Returns the control plane reference, unless it has a different kind or namespace: a user who can write Clusters in
- * one namespace must not be able to use region, identity and finalizer of a control plane in a different namespace.
+ * Returns `undefined` for a different kind or namespace. A user who can write Clusters in one namespace must not be
+ * able to use the region, identity and finalizer of a control plane in another namespace.
  */
 export function controlPlaneReference(cluster: Cluster): ObjectReference | undefined {
   const { controlPlaneRef: reference } = cluster;

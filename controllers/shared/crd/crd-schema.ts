@@ -30,9 +30,7 @@ function missingParts(theirs: unknown, ours: unknown): readonly string[] {
 
 const propertyOf = (schema: unknown, name: string): unknown => fieldAt(fieldAt(schema, 'properties'), name);
 
-/**
- * Returns the fields of `ours` that `theirs` does not keep; for a field that is missing entirely, only its own path.
- */
+/** If a field is missing entirely, returns its own path and not those of its children. */
 function missingFields(theirs: unknown, ours: unknown, path: string): readonly string[] {
   if (theirs === undefined) return [path];
   if (fieldAt(theirs, PRESERVES) === true) return [];
@@ -44,7 +42,7 @@ function missingFields(theirs: unknown, ours: unknown, path: string): readonly s
   return items === undefined ? inFields : [...inFields, ...missingFields(fieldAt(theirs, 'items'), items, `${path}[]`)];
 }
 
-/** Returns the paths of all fields directly in spec and status, such as `spec.roleARN`, that the CRD `other` lacks. */
+/** Returns the paths of the fields directly in spec and status, such as `spec.roleARN`, that `other` lacks. */
 export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string, unknown>>): readonly string[] {
   const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(ours)];
   return ['spec', 'status'].flatMap((part) => {
@@ -54,7 +52,7 @@ export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string,
   });
 }
 
-/** Returns `undefined` if the CRD does not serve the version that this provider reads and writes. */
+/** Returns `undefined` if the CRD does not serve this provider's version. */
 function servedSchemaOf(definition: Readonly<Record<string, unknown>>): unknown {
   const versions = fieldAt(definition['spec'], 'versions');
   const served: unknown = Array.isArray(versions)
@@ -68,7 +66,7 @@ function keepsField(schema: unknown, [name, ...rest]: readonly string[]): boolea
   return keepsField(fieldAt(fieldAt(schema, 'properties'), name), rest);
 }
 
-/** CAPA's webhooks for AWSFargateProfiles, which CAPA serves only while its feature gate EKSFargate is on. */
+/** CAPA serves these webhooks for AWSFargateProfiles only while its feature gate EKSFargate is on. */
 export const CAPA_WEBHOOKS: readonly string[] = ['default', 'validation'].map(
   (what) => `${what}.${KIND.toLowerCase()}.${GROUP}`,
 );

@@ -8,9 +8,7 @@ import type { Logger } from 'controller-runtime/log';
 
 export const CRDS: Resource = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions' };
 export const OUR_CRD = { namespace: '', name: `${PLURAL}.${GROUP}` };
-/**
- * How long a result is reused by reconciles that do not delete anything, so that one request serves many reconciles.
- */
+/** Reconciles that delete nothing reuse a result for this long, so that one request serves many of them. */
 const MAX_AGE: Ms = 10_000;
 
 /**
@@ -19,17 +17,17 @@ const MAX_AGE: Ms = 10_000;
  */
 const MAX_CACHE_LAG: Ms = 5 * 60_000;
 
-/** The remedy without the final period. */
+/** Without the final period. */
 export const FOREIGN_SCHEMA_REMEDY =
   'Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository at the version of the manager). Then reapply the manifest of each AWSFargateProfile that you want to keep, because the other CRD drops fields of these objects';
 
 /**
- * The state of the CRD keeper (controllers/crdkeeper), which restores the CRD of this provider and removes webhooks of
+ * The state of the CRD keeper (controllers/crdkeeper), which restores this provider's CRD and removes the webhooks of
  * Cluster API Provider AWS.
  *
  * - `restoring`: the keeper reapplies this provider's CRD as soon as possible.
- * - `stopped`: another client has reverted the keeper's changes too often. `problem` and `remedy` describe this in
- *   sentences without the final period.
+ * - `stopped`: another client has reverted the keeper's changes too often. `problem` and `remedy` are sentences for
+ *   users, without the final period.
  * - `capaServes`: Cluster API Provider AWS answers `webhook`, so its own controller reconciles AWSFargateProfiles.
  */
 export type KeeperState =
@@ -46,18 +44,17 @@ interface CapaServes {
 
 export type ServedSchemaState =
   | { readonly kind: 'ours' }
-  /** `keeper` is undefined if the CRD keeper does not run, or has not seen that CRD yet. */
+  /** `keeper` is undefined if the CRD keeper does not run, or has not seen the foreign CRD yet. */
   | (Extract<SchemaComparison, { kind: 'foreign' }> & {
       readonly keeper?: Exclude<KeeperState, { kind: 'capaServes' }>;
     })
-  /** The manager has no permission to read the CRD. */
+  /** The manager lacks the permission to read the CRD. */
   | { readonly kind: 'unreadable'; readonly reason: string }
   /** CAPA's controller reconciles AWSFargateProfiles, whatever CRD is installed. */
   | CapaServes;
 
 type ReadResult = SchemaComparison | Extract<ServedSchemaState, { kind: 'unreadable' }>;
 
-/** Reports whether the installed CRD hides fields of AWSFargateProfiles, or CAPA reconciles them. */
 export const isLeftToOthers = ({ kind }: ServedSchemaState): boolean => kind === 'foreign' || kind === 'capaServes';
 
 interface ServedSchemaOptions {
@@ -82,25 +79,19 @@ export class ServedSchema {
     this.options = options;
   }
 
-  /**
-   * Sets the state of the CRD keeper; `undefined`: nothing to restore. After a change of this state, the next check
-   * reads the CRD again.
-   */
+  /** `undefined` means that nothing has to be restored. After a change, the next check reads the CRD again. */
   setKeeper(keeper: KeeperState | undefined): void {
     if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)
       this.last = { ...this.last, at: Number.NEGATIVE_INFINITY };
     this.keeper = keeper;
   }
 
-  /** Checks the CRD now, for a creation or a deletion in AWS. Throws if the request fails. */
+  /** Sends a request, for a creation or a deletion in AWS. Throws if the request fails. */
   async check(signal: AbortSignal): Promise<ServedSchemaState> {
     return this.withKeeper(await this.checkOnce(signal));
   }
 
-  /**
-   * Returns a result that is at most {@link MAX_AGE} old, or the last result if the request fails. Throws if there is
-   * none.
-   */
+  /** Reuses a result for {@link MAX_AGE}, and for longer while the request fails. Throws if there is no result yet. */
   async checkRecently(signal: AbortSignal): Promise<ServedSchemaState> {
     const known = this.newerThan(MAX_AGE);
     if (known !== undefined) return this.withKeeper(known);
@@ -112,7 +103,7 @@ export class ServedSchema {
     }
   }
 
-  /** Returns false if a check in the last five minutes showed a foreign CRD: cached objects may lack fields. */
+  /** Returns false if a check in the last five minutes showed a foreign CRD, as cached objects may lack fields. */
   isSettled(): boolean {
     return this.options.clock.monotonic() - this.foreignAt >= MAX_CACHE_LAG;
   }

@@ -5,8 +5,8 @@ import { crd as ourCrd, unservedVersion } from '../../../api/v1beta2/crd.ts';
 const OUR_VERSIONS: readonly string[] = ourCrd.spec.versions.map(({ name }) => name);
 
 /**
- * Returns the versions in which etcd may contain AWSFargateProfiles and which the CRD of this release lacks. The API
- * server refuses a CRD that lacks one of them.
+ * Returns the versions that this release's CRD lacks and in which etcd may contain AWSFargateProfiles. The API server
+ * refuses a CRD that lacks one of them.
  */
 export function missingStoredVersions(installed: KubeObject | undefined): readonly string[] {
   const stored = fieldAt(installed?.['status'], 'storedVersions');
@@ -14,10 +14,7 @@ export function missingStoredVersions(installed: KubeObject | undefined): readon
   return versions.filter((version) => typeof version === 'string').filter((version) => !OUR_VERSIONS.includes(version));
 }
 
-/**
- * Returns the CRD of this release with these versions added, so that the API server accepts it in place of the
- * installed CRD.
- */
+/** Adds the missing stored versions, so that the API server accepts this CRD in place of the installed one. */
 export function crdOver(installed: KubeObject | undefined) {
   const added = missingStoredVersions(installed).map(unservedVersion);
   return { ...ourCrd, spec: { ...ourCrd.spec, versions: [...ourCrd.spec.versions, ...added] } };

@@ -25,14 +25,10 @@ export interface CallContext {
    */
   readonly rateLimitKeyPrefix: string;
   readonly signal: AbortSignal;
-  /**
-   * How long a mutation may take from now; at 0 or less, it must not be sent. Called right before each mutation is
-   * sent.
-   */
+  /** How long a mutation may take from now, in ms. At 0 or less, it is not sent. Called right before each mutation. */
   readonly mutationBudget: () => Ms;
   readonly readPriority: () => ReadPriority;
   readonly logger: Logger;
-  /** Called with the Date header of each response. */
   readonly onDate?: (date: string) => void;
   /** Adds facts to a failure, for example a different region in which AWS accepts the rejected credentials. */
   readonly examine?: (failure: AwsFailure) => Promise<AwsFailure>;
@@ -41,12 +37,11 @@ export interface CallContext {
 export interface CallRequest<A> {
   readonly operation: string;
   readonly kind: CallKind;
-  /** Sends a command with an SDK client. Runs inside `withDispatchOptions`, for the client's request handler. */
+  /** Must use an SDK client. Runs inside `withDispatchOptions`, which that client's request handler needs. */
   readonly send: () => Promise<unknown>;
   readonly response: t.Decoder<unknown, A>;
 }
 
-/** The response of one AWS call, or its failure. */
 export type Call<A> = Promise<E.Either<AwsFailure, A>>;
 
 /** Creates every AWS call except those of the SDK's credential providers. */
@@ -54,9 +49,9 @@ export type CallFactory = <A>(request: CallRequest<A>) => Call<A>;
 
 /** A call that would wait longer for the rate limiter fails, so that other objects are reconciled. */
 const LIMITER_DEADLINE: Ms = 15_000;
-/** How long an AWS call may take to fetch the credentials and sign the request, before the request is sent. */
+/** For fetching the credentials and signing, before the request is sent. */
 const SIGNING_DEADLINE: Ms = 10_000;
-/** How long a read waits for AWS, which responds within about a second. A mutation has its own time budget instead. */
+/** AWS responds to a read within about a second. A mutation has its own time budget instead. */
 const READ_DEADLINE: Ms = 10_000;
 
 const ResponseMetadata = t.partial({ $metadata: t.partial({ httpStatusCode: t.number, requestId: t.string }) });
@@ -127,14 +122,14 @@ function acquirePermit(
   );
 }
 
-/** A shared reason for `abort`, which would otherwise create an exception with a stack trace each time. */
+/** Without a shared reason, each `abort` would create an exception with a stack trace. */
 const CALL_ENDED = new Error('the call of AWS is over');
 
-/** One attempt of a call. Signing has its own deadline; the response deadline begins when the request is sent. */
+/** One attempt of a call. Signing has its own deadline. The response deadline begins when the request is sent. */
 class CallAttempt {
-  /** The monotonic time of sending; reset to undefined if {@link beforeSend} prevents the request. */
+  /** Monotonic. Reset to undefined if {@link beforeSend} prevents the request. */
   sentAt: Ms | undefined;
-  /** A stop, a passed deadline, or a lease that has almost run out has prevented the request. */
+  /** Whether a stop, a passed deadline, or a lease that has almost run out has prevented the request. */
   private wasStoppedBeforeSending = false;
   private readonly clock: Clock;
   private readonly context: CallContext;

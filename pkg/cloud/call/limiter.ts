@@ -10,9 +10,9 @@ export type CallPriority = 'mutation' | ReadPriority;
 const RANK: Readonly<Record<CallPriority, number>> = { mutation: 0, read: 1, poll: 2, resync: 3 };
 
 export interface RateLimit {
-  /** The highest rate, in calls per second. */
+  /** In calls per second. */
   readonly rate: number;
-  /** The size of the token bucket: the number of calls that can be sent at once after a pause. */
+  /** How many calls can be sent at once after a pause. */
   readonly burst: number;
 }
 
@@ -34,7 +34,7 @@ export interface Limiter {
  * which the bucket really permitted calls in the second before or after the throttled call, whichever is higher.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
-/** How much the rate grows, in calls per second, during each second of successful calls after throttling. */
+/** During each second of successful calls after throttling, the rate grows by this many calls per second. */
 const RECOVERY_PER_SECOND = 1;
 /** In calls per second. */
 const MIN_RATE = 0.5;
@@ -47,9 +47,9 @@ const KEPT_UNUSED: Ms = 60 * 60_000;
 const WHOLE_TOKEN = 1 - 1e-6;
 
 /**
- * Returns token buckets that slow down when AWS throttles calls, and then recover steadily (additive increase,
- * multiplicative decrease, as in TCP). AWS does not publish most of its limits; they differ by operation and account,
- * and other clients of the account use them too.
+ * When AWS throttles calls, a token bucket slows down and then recovers steadily (additive increase, multiplicative
+ * decrease, as in TCP). AWS does not publish most of its limits. They differ by operation and account, and other
+ * clients of the account use them too.
  */
 export function newLimiter(clock: Clock): Limiter {
   const buckets = new Lru<Bucket>({ expireAfterAccess: { clock, span: KEPT_UNUSED } });
@@ -72,7 +72,7 @@ class Bucket {
   private tokens: number;
   private refilledAt: Ms;
   private slowedAt: Ms = -Infinity;
-  /** The monotonic times at which this token bucket permitted calls during the last {@link KEPT_TIMES}, in order. */
+  /** The monotonic times of the calls permitted during the last {@link KEPT_TIMES}, in order. */
   private readonly sent: Ms[] = [];
   /** In the order of their arrival. */
   private readonly waiters: Waiter[] = [];
@@ -124,7 +124,6 @@ class Bucket {
       this.timer = this.clock.after(((1 - this.tokens) / this.rate) * SECOND, () => this.admit());
   }
 
-  /** Removes and returns the first waiter with the highest priority. */
   private takeFirst(): Waiter | undefined {
     let [first, lowest] = [-1, Infinity];
     for (const [index, { priority }] of this.waiters.entries()) {
@@ -170,8 +169,8 @@ class Bucket {
   }
 
   /**
-   * Returns the number of calls permitted in the second before or after a call, whichever is higher: for the first call
-   * of a burst, only the second after it shows the rate.
+   * The calls permitted in the second before or after a call, whichever is more. For the first call of a burst, only
+   * the second after it shows the rate.
    */
   private rateAround(sentAt: Ms): number {
     const before = this.sent.filter((at) => at <= sentAt && sentAt - at < SECOND);

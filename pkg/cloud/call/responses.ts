@@ -6,14 +6,11 @@ import * as s from 'controller-runtime/schema';
 
 export interface Page<A> {
   readonly items: readonly A[];
-  /** The token of the next page; `undefined` on the last page, `''` if AWS announces a next page without a token. */
+  /** `undefined` on the last page, `''` if AWS announces a next page without a token. */
   readonly next: string | undefined;
 }
 
-/**
- * Fails when AWS repeats or omits a next page's token, because callers assume that resources missing from the list do
- * not exist.
- */
+/** Fails when AWS repeats or omits a token, because callers assume that resources outside of the list do not exist. */
 export async function listAllPages<A>(
   of: { readonly service: AwsService; readonly operation: string },
   page: (token: string | undefined) => Call<Page<A>>,
@@ -32,11 +29,11 @@ export async function listAllPages<A>(
   }
 }
 
-/** Turns a NotFound failure into `undefined`, as controller-runtime's IgnoreNotFound does. */
+/** Returns `undefined` for a NotFound failure, like controller-runtime's IgnoreNotFound. */
 export async function ignoreNotFound<A>(call: Call<A>): Call<A | undefined> {
   const response = await call;
   return E.isLeft(response) && isNotFound(response.left) ? E.right(undefined) : response;
 }
 
-/** The decoder of AWS calls whose response is ignored. */
+/** For AWS calls whose response is ignored. */
 export const EmptyResponse = s.view(s.anything(), (): void => undefined);

@@ -9,10 +9,10 @@ export interface Sender extends Pick<AwsConfig, 'endpoints' | 'transport'>, Pick
   readonly abortSignal: AbortSignal;
 }
 
-/** The name of each service in its host name and in signatures. */
+/** Each service's name in its host name and in signatures. */
 const NAMES = { ec2: 'ec2', servicequotas: 'servicequotas', cloudwatch: 'monitoring' } as const;
 
-/** Sends a request in the query protocol and returns the XML response. @throws as the SDK does */
+/** Uses the query protocol, and returns the XML response. @throws as the SDK does */
 export async function sendQuery(
   sender: Sender,
   service: 'ec2' | 'cloudwatch',
@@ -26,9 +26,7 @@ export async function sendQuery(
   throw sdkError(status, name, message);
 }
 
-/**
- * Sends a request in the protocol AWS JSON 1.1. `target` contains the API and the operation. @throws as the SDK does
- */
+/** Uses the protocol AWS JSON 1.1. `target` contains the API and the operation. @throws as the SDK does */
 export async function sendJson(
   sender: Sender,
   service: 'servicequotas',

@@ -13,10 +13,7 @@ import { rejectedCredentials, type CredentialsProblem } from './credentials-prob
 
 export interface AssumedRoleConfig extends AwsConfig {
   readonly accounts: Pick<CallerAccounts, 'verify'>;
-  /**
-   * The manager's region, if known. Its STS endpoint is preferred, because it may be the only one that a private
-   * network can reach.
-   */
+  /** The manager's region, if known. Its STS endpoint is preferred, because a private network may reach only it. */
   readonly region: string | undefined;
 }
 
@@ -25,7 +22,7 @@ export interface AssumedRoleRequest {
   readonly key: string;
   readonly role: RoleToAssume;
   readonly base: AwsCredentialSource;
-  /** The owner of the credentials that assume the role, for messages, e.g. `AWSClusterStaticIdentity "team-a"`. */
+  /** For messages, the owner of the credentials that assume the role, such as `AWSClusterStaticIdentity "team-a"`. */
   readonly baseName: string;
 }
 
@@ -39,10 +36,7 @@ const MAX_CHAINED_SESSION_SECONDS = 3_600;
 /** Longer than all steps of the fetch together, so that a hanging step fails first, with its own error. */
 const FETCH_DEADLINE: Ms = 40_000;
 
-/**
- * Assumes a role with the credentials of `base`. Errors name the role and the owner of these credentials, unless AWS
- * rejects the credentials themselves.
- */
+/** Errors name the role and the owner of the `base` credentials, unless AWS rejects the credentials themselves. */
 export function newAssumedRoleSource(
   config: AssumedRoleConfig,
   { key, role, base, baseName }: AssumedRoleRequest,

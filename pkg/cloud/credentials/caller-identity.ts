@@ -17,7 +17,7 @@ export interface CallerAccountsConfig extends AwsConfig {
   readonly signal: AbortSignal;
 }
 
-/** `unknown`: STS gave no usable answer. */
+/** `unknown` means that STS gave no usable answer. */
 export type VerificationResult =
   | { readonly kind: 'accepted'; readonly account: AccountId; readonly region: string }
   | { readonly kind: 'rejected'; readonly failure: AwsFailure }
@@ -30,19 +30,16 @@ export interface Rejection {
 
 type Lookup = E.Either<AwsFailure, AccountId>;
 
-/**
- * How long a result is reused. Otherwise each of a thousand objects with rejected credentials would call STS and fetch
- * the credentials again.
- */
+/** Without a cached result, each of a thousand objects with rejected credentials would call STS again. */
 const RESULT_TTL: Ms = 5_000;
-/** The STS clients and the partition of a credential source are discarded after this long without use. */
+/** Unused STS clients and partitions are discarded after this time. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
-/** The maximum number of regions per credential source. AWS has fewer, but users can set any text as the region. */
+/** AWS has fewer regions, but users can set any text as the region. */
 const MAX_CLIENTS = 64;
 
 interface SourceFacts {
-  /** The STS clients by region. A client is kept, because it remembers by how much this host's clock is wrong. */
+  /** By region. A client is kept, because it remembers by how much this host's clock is wrong. */
   readonly clients: Lru<Clients>;
   /** The partition in which AWS accepted this source's credentials. */
   partition?: string;
@@ -68,9 +65,7 @@ export class CallerAccounts {
     this.sources = new Lru({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
   }
 
-  /**
-   * Looks up the account of credentials. Concurrent callers with the same credentials and STS endpoint share one call.
-   */
+  /** Concurrent callers with the same credentials and STS endpoint share one call. */
   async find(source: AwsCredentialSource, credentials: AwsCredentials, region: string): Promise<Lookup> {
     const known = this.recentResult(source, credentials);
     if (known?.kind === 'rejected') return E.left(known.failure);
@@ -82,9 +77,8 @@ export class CallerAccounts {
   }
 
   /**
-   * Verifies credentials that AWS has rejected in one region, unless STS in the verification region has itself sent
-   * this rejection. Removes them from the manager's cache if AWS rejects them there too. Concurrent callers share one
-   * STS call.
+   * Does not ask STS again if the rejection came from STS in the verification region. If AWS rejects the credentials
+   * there too, removes them from the manager's cache. Concurrent callers share one STS call.
    */
   verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<VerificationResult> {
     const { accessKeyId } = credentials;
@@ -128,15 +122,15 @@ export class CallerAccounts {
   }
 
   /**
-   * Returns the manager's region if it is in the partition of the credentials, otherwise that partition's default
-   * region. `failed` is the region that rejected the credentials.
+   * Prefers the manager's region if it is in the credentials' partition, otherwise that partition's default region.
+   * `failed` is the region that rejected the credentials.
    */
   private verificationRegion(source: AwsCredentialSource, failed: string): string {
     const { region } = this.config;
     return stsRegionOf(source.partition ?? this.factsOf(source).partition ?? partitionOf(region ?? failed), region);
   }
 
-  /** Prefers the manager's region, because its STS endpoint may be the only one that a private network can reach. */
+  /** Prefers the manager's region, because a private network may reach only its STS endpoint. */
   private lookupRegion(region: string): string {
     const { region: own, endpoints } = this.config;
     const isNear = own !== undefined && partitionOf(own) === partitionOf(region);

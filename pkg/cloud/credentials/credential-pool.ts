@@ -11,7 +11,7 @@ export interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
-  /** When the credentials expire, in milliseconds since 1970; undefined: the credentials do not expire. */
+  /** In ms since 1970. If undefined, the credentials do not expire. */
   readonly expiresAt?: Ms;
 }
 
@@ -20,15 +20,15 @@ export interface AwsCredentialSource {
   readonly key: string;
   /** Throws {@link NoCredentials}, or an error that names the places where the source looked for credentials. */
   fetch(signal: AbortSignal): Promise<AwsCredentials>;
-  /** How long a fetch of credentials may take; undefined: 10 s. */
+  /** How long a fetch of credentials may take. The default is 10 s. */
   readonly deadline?: Ms;
-  /** undefined: unknown until AWS has accepted the credentials. */
+  /** If undefined, the partition is unknown until AWS has accepted the credentials. */
   readonly partition?: string;
-  /** Called when AWS has rejected credentials of this source. */
+  /** Called when AWS has rejected this source's credentials. */
   onRejected?(): void;
 }
 
-/** Finds the credentials of an identity. Fails if the identity does not allow objects in `namespace` to use it. */
+/** Fails if the identity does not allow objects in `namespace` to use it. */
 export interface AwsCredentialSources {
   find(
     identity: IdentityRef | undefined,
@@ -49,7 +49,7 @@ const FETCH_DEADLINE: Ms = 10_000;
  * Otherwise each of a thousand objects would fetch again.
  */
 const RETRY_INTERVAL: Ms = 5_000;
-/** Credentials that do not expire are fetched again after this time, because the file that contains them may change. */
+/** Credentials that do not expire are fetched again after this time, because their file may change. */
 const REREAD_INTERVAL: Ms = 60_000;
 /** If the renewal of cached credentials fails, they stay in use until only this time is left before they expire. */
 const MIN_VALIDITY: Ms = 30_000;
@@ -62,8 +62,8 @@ type State =
   | { readonly kind: 'failed'; readonly error: NoCredentials; readonly retryNotBefore: Ms };
 
 /**
- * Caches and renews the credentials of one source, in the background as long as the old ones are valid, so that a slow
- * source does not delay callers. Concurrent calls of `get` share one fetch.
+ * Renews the credentials of one source in the background while the old ones are valid, so that a slow source does not
+ * delay callers. Concurrent calls of `get` share one fetch.
  */
 export class CachedCredentials {
   private readonly source: AwsCredentialSource;
@@ -98,13 +98,13 @@ export class CachedCredentials {
     return state.credentials;
   }
 
-  /** Returns the cached credentials, even expired ones, without fetching. */
+  /** Returns even expired credentials, and never fetches. */
   peek(): AwsCredentials | undefined {
     return this.state.kind === 'cached' ? this.state.credentials : undefined;
   }
 
   /**
-   * Makes the next `get` fetch, because AWS has rejected the credentials with this access key ID. Keeps credentials
+   * The next `get` fetches again, because AWS has rejected the credentials with this access key ID. Keeps credentials
    * that were fetched in the meantime, so that concurrent rejections cause one fetch.
    */
   reject(accessKeyId: string): void {
@@ -155,10 +155,7 @@ const toNoCredentials = (cause: unknown): NoCredentials =>
     { cause },
   );
 
-/**
- * Credentials are removed after this long without use, or later if the resync interval is long, see {@link
- * retentionOf}.
- */
+/** Unused credentials are removed after this time, or later with a long resync interval (see {@link retentionOf}). */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
 /** All reconciles and assumed roles that use the same source share its credentials. */
@@ -183,7 +180,7 @@ export class CredentialPool {
     this.cachedFor(source).reject(accessKeyId);
   }
 
-  /** Returns when the cached credentials of each source expire; `undefined`: never. */
+  /** `undefined` for credentials that never expire. */
   expiries(): readonly { readonly key: string; readonly expiresAt: Ms | undefined }[] {
     return this.cached.entries().flatMap(([key, credentials]) => {
       const current = credentials.peek();
@@ -196,10 +193,8 @@ export class CredentialPool {
   }
 }
 
-/**
- * The longest pause between two reconciles of an unchanged object, in resync intervals; above 1, because of the jitter.
- */
+/** The longest pause between two reconciles of an unchanged object, in resync intervals. Jitter lengthens it. */
 const LONGEST_PAUSE = 1.5;
 
-/** Returns how long a cache keeps an unused entry: at least until the next reconcile of an unchanged object. */
+/** Keeps an unused entry at least until the next reconcile of an unchanged object. */
 export const retentionOf = (least: Ms, resync: Ms): Ms => Math.max(least, LONGEST_PAUSE * resync);

@@ -1,13 +1,12 @@
 import { describeFailure } from '../errors/error-codes.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 
-/** The reasons why an AWS session cannot be opened. */
+/** Why an AWS session cannot be opened. */
 export type CredentialsProblemReason =
-  /** The manager has no AWS credentials. */
   | 'CredentialsMissing'
   /** AWS rejects the credentials: they are wrong, deleted or expired. */
   | 'CredentialsInvalid'
-  /** The account of the credentials could not be looked up (see `failure`), or has changed during the reconcile. */
+  /** The credentials' account could not be looked up (see `failure`), or has changed during the reconcile. */
   | 'AccountUnknown'
   /** The requested region cannot be the name of an AWS region. */
   | 'RegionInvalid'
@@ -16,35 +15,32 @@ export type CredentialsProblemReason =
   /** The manager cannot currently read an identity, its Secret or the labels of a namespace from the API server. */
   | 'IdentityUnreadable'
   | 'IdentityNotFound'
-  /** The `allowedNamespaces` of an identity in the chain of identities exclude the namespace of the object. */
+  /** The `allowedNamespaces` of an identity in the chain exclude the object's namespace. */
   | 'IdentityNotAllowed'
   | 'IdentityLoop'
   /** The identity object (AWSCluster…Identity) has invalid fields, or a reference has an impossible kind or name. */
   | 'IdentityInvalid'
   | 'SecretNotFound'
   | 'SecretIncomplete'
-  /**
-   * The role does not exist, does not trust the credentials, or they lack sts:AssumeRole: AWS uses one error for all
-   * three.
-   */
+  /** AWS uses one error if the role is missing, does not trust the credentials, or if these lack sts:AssumeRole. */
   | 'AssumeRoleDenied'
-  /** AWS rejects a parameter of AssumeRole that comes from the identity, e.g. its session policy. */
+  /** AWS rejects a parameter of AssumeRole that comes from the identity, such as its session policy. */
   | 'AssumeRoleRefused'
   /** STS AssumeRole failed or STS did not respond; see `failure`. */
   | 'AssumeRoleFailed';
 
-/** Why an AWS session could not be opened. `message` ends without a period, and never contains a secret. */
+/** `message` ends without a period, and never contains a secret. */
 export interface CredentialsProblem {
   readonly reason: CredentialsProblemReason;
   readonly message: string;
   readonly failure?: AwsFailure;
-  /** How messages refer to the owner of the credentials that AWS rejects; set with the reason `CredentialsInvalid`. */
+  /** The owner of the rejected credentials, for messages. Set with the reason `CredentialsInvalid`. */
   readonly whose?: string;
   /** Kind and name of the object that does not exist; set with `IdentityNotFound` and `SecretNotFound`. */
   readonly missing?: string;
 }
 
-/** Returns the problem for a `failure` for which `isCredentialsInvalid` is true. */
+/** `isCredentialsInvalid` must be true for `failure`. */
 export const rejectedCredentials = (failure: AwsFailure, whose: string): CredentialsProblem => ({
   reason: 'CredentialsInvalid',
   message: `AWS rejects the credentials of ${whose}. AWS says: ${describeFailure(failure)}`,

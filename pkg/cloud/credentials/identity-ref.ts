@@ -7,9 +7,9 @@ export interface IdentityRef {
 /** The field that selects the identity: `spec.identityRef` of the control plane, or `spec.eksCluster.identityRef`. */
 export type IdentityField = 'controlPlane' | 'eksCluster';
 
-/** How messages refer to the owner of the manager's own credentials. */
+/** The owner of the manager's own credentials in messages. */
 export const MANAGER_ITSELF = 'the manager itself';
 
-/** Returns how messages refer to the owner of the credentials, e.g. `AWSClusterStaticIdentity "team-a"`. */
+/** The owner of the credentials in messages, such as `AWSClusterStaticIdentity "team-a"`. */
 export const credentialsName = (identity: IdentityRef | undefined): string =>
   identity === undefined ? MANAGER_ITSELF : `${identity.kind} "${identity.name}"`;

@@ -10,10 +10,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const METADATA_TIMEOUT_MS = 1_000;
 
 /**
- * Returns a source that uses the default provider chain of the AWS SDKs (environment, shared configuration files, web
- * identity for IAM roles for service accounts, container for EKS Pod Identity and ECS, instance metadata).
+ * Uses the default provider chain of the AWS SDKs (environment, shared configuration files, web identity for IAM roles
+ * for service accounts, container for EKS Pod Identity and ECS, instance metadata).
  *
- * `environment` is only used for error messages; the SDK reads the environment of the process.
+ * `environment` is only used for error messages, because the SDK reads the environment of the process.
  */
 export function newManagerCredentialSource(
   transport: AwsTransport,
@@ -52,8 +52,8 @@ export function newManagerCredentialSource(
 }
 
 /**
- * Lists the places where the chain looks for credentials, each with the related settings of this process. Omits the
- * addresses of container credentials, which may contain secrets.
+ * Lists where the chain looks for credentials, with the related settings of this process. Omits the addresses of
+ * container credentials, which may contain secrets.
  */
 export function describeProviderChain(environment: Environment): readonly string[] {
   const has = (name: string): boolean => (environment[name] ?? '') !== '';

@@ -8,9 +8,9 @@ const AGENT_IPV4 = 'http://169.254.170.23/v1/credentials';
 const AGENT_IPV6 = 'http://[fd00:ec2::23]/v1/credentials';
 
 /**
- * Returns the value for AWS_CONTAINER_CREDENTIALS_FULL_URI if the pod has an EKS Pod Identity token, but no address of
- * the agent: config/components/pod-identity cannot know whether the cluster's pods use IPv4 or IPv6. `undefined`: EKS
- * or a user has set an address, or the pod does not use Pod Identity.
+ * Returns a value for AWS_CONTAINER_CREDENTIALS_FULL_URI if the pod has an EKS Pod Identity token, but no address of
+ * the agent, because config/components/pod-identity cannot know whether the cluster's pods use IPv4 or IPv6. Returns
+ * `undefined` if EKS or a user has set an address, or if the pod does not use Pod Identity.
  */
 export function podIdentityUri(environment: Readonly<Record<string, string | undefined>>): string | undefined {
   const has = (name: string): boolean => (environment[name] ?? '') !== '';

@@ -13,7 +13,7 @@ export async function readFreeAddresses(
   return freeAddressesIn(await sendQuery(sender, 'ec2', { ...parameters, ...Object.fromEntries(ids) }));
 }
 
-/** Parses EC2's response, in which the ID of a subnet precedes its number of free addresses. */
+/** In EC2's response, a subnet's ID precedes its number of free addresses. */
 function freeAddressesIn(text: string): ReadonlyMap<string, number> {
   const free = new Map<string, number>();
   let id = '';

@@ -35,8 +35,8 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
                 clusterName,
                 principalArn,
                 type: 'FARGATE_LINUX',
-                // New each time, because the ARN of the role already makes the call idempotent: for a token that was
-                // used before, EKS could return an entry that has been deleted since.
+                // A new token each time, because EKS could answer a used token with an entry that has been deleted
+                // since. The role's ARN already makes the call idempotent.
                 clientRequestToken: random.uuid(),
               }),
             ),
@@ -54,7 +54,7 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
   };
 }
 
-/** Converts the SDK's Date to milliseconds since 1970. */
+/** The SDK returns a Date, and the decoder expects ms since 1970. */
 const withNumericTime = ({ accessEntry, ...rest }: { readonly accessEntry?: AccessEntry | undefined }): unknown => ({
   ...rest,
   accessEntry: { ...accessEntry, createdAt: accessEntry?.createdAt?.getTime() },

@@ -7,7 +7,7 @@ export interface FargateSelector {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A list or map that EKS omits is empty. */
+/** EKS may omit empty lists and maps. They are always present here. */
 export interface FargateProfile {
   readonly name: ProfileName;
   readonly arn: string;
@@ -18,7 +18,7 @@ export interface FargateProfile {
   readonly subnets: readonly string[];
   readonly selectors: readonly FargateSelector[];
   readonly tags: Readonly<Record<string, string>>;
-  /** When EKS was asked to create it, in milliseconds since 1970. */
+  /** When EKS was asked to create it, in ms since 1970. */
   readonly createdAt?: Ms;
   readonly health: readonly {
     readonly code: string;
@@ -27,10 +27,7 @@ export interface FargateProfile {
   }[];
 }
 
-/**
- * EKS uses the error ResourceNotFound for both a missing resource and a missing cluster; the message distinguishes
- * them.
- */
+/** EKS's error ResourceNotFound means a missing resource or a missing cluster. The message distinguishes them. */
 export type Missing = { readonly kind: 'absent' } | { readonly kind: 'clusterGone' };
 
 export type ProfileLookup = { readonly kind: 'found'; readonly profile: FargateProfile } | Missing;
@@ -38,13 +35,12 @@ export type ProfileLookup = { readonly kind: 'found'; readonly profile: FargateP
 export type ProfileListing =
   { readonly kind: 'listed'; readonly names: readonly ProfileName[] } | { readonly kind: 'clusterGone' };
 
-/** If no subnets are given, EKS chooses the private subnets of the cluster. */
+/** Without subnets, EKS chooses the cluster's private ones. */
 export type NewFargateProfile = Pick<
   FargateProfile,
   'cluster' | 'name' | 'podExecutionRoleArn' | 'subnets' | 'selectors' | 'tags'
 >;
 
-/** EKS's API for Fargate profiles. */
 export interface FargateProfiles {
   describe(cluster: EksClusterName, name: ProfileName): Call<ProfileLookup>;
   list(cluster: EksClusterName): Call<ProfileListing>;
@@ -64,7 +60,7 @@ export interface EksCluster {
   readonly deletionProtection?: boolean;
   /** The URL of its API server; undefined while EKS creates the cluster. */
   readonly endpoint?: string;
-  /** The certificate authority of its API server: PEM in base64. */
+  /** PEM in base64. */
   readonly certificateAuthority?: string;
 }
 
@@ -72,18 +68,18 @@ export interface EksClusters {
   describe(name: EksClusterName): Call<EksCluster | undefined>;
 }
 
-/** An entry is bound to the unique id of a role, but EKS does not show this id. */
+/** An entry is bound to the unique ID of a role, but EKS does not show this ID. */
 export interface AccessEntry {
   readonly principalArn: RoleArn;
   /** `FARGATE_LINUX` for the entries that EKS creates for Fargate profiles. */
   readonly type: string;
-  /** When the entry was created, in milliseconds since 1970. */
+  /** In ms since 1970. */
   readonly createdAt: Ms;
 }
 
 export type AccessEntryLookup = { readonly kind: 'found'; readonly entry: AccessEntry } | Missing;
 
-/** EKS's API for the access entries of pod execution roles. */
+/** The access entries of pod execution roles. */
 export interface AccessEntries {
   describe(cluster: EksClusterName, principal: RoleArn): Call<AccessEntryLookup>;
   /** Creates an entry of type `FARGATE_LINUX`, the type for pod execution roles. */

@@ -62,8 +62,8 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
                 ...(subnets.length > 0 && { subnets: [...subnets] }),
                 selectors: selectors.map(({ namespace, labels }) => ({ namespace, labels: { ...labels } })),
                 tags: { ...tags },
-                // New each time, because the profile's name already makes the call idempotent: for a token that was used
-                // before, EKS would return the earlier response, even if the profile has been deleted since.
+                // A new token each time, because EKS would answer a used token with the earlier response, even if the
+                // profile has been deleted since. The profile's name already makes the call idempotent.
                 clientRequestToken: random.uuid(),
               }),
             ),
@@ -84,7 +84,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
   };
 }
 
-/** Converts the SDK's Date to milliseconds since 1970. */
+/** The SDK returns a Date, and the decoder expects ms since 1970. */
 const withNumericTime = (response: { readonly fargateProfile?: SdkProfile | undefined }): unknown => {
   const { fargateProfile } = response;
   return {

@@ -6,7 +6,7 @@ import type { Page } from '../call/responses.ts';
 import { isClusterNotFound, isNotFound } from '../errors/error-codes.ts';
 import type { AccessEntry, EksCluster, FargateProfile, Missing } from './eks-api.ts';
 
-/** Reads one profile or access entry. Distinguishes whether it or its cluster is missing. */
+/** Distinguishes whether the profile or access entry is missing, or its cluster. */
 export async function findOrMissing<A>(call: Call<A>): Call<A | Missing> {
   const response = await call;
   if (E.isRight(response) || !isNotFound(response.left)) return response;
@@ -38,7 +38,7 @@ const RawProfile = s.object({
   ),
 });
 
-/** The response of CreateFargateProfile and DescribeFargateProfile, with `createdAt` in milliseconds since 1970. */
+/** For CreateFargateProfile and DescribeFargateProfile. `createdAt` is in ms since 1970. */
 export const ProfileResponse = s.view(
   s.object({ fargateProfile: RawProfile }),
   ({ fargateProfile: raw }): FargateProfile => ({
@@ -66,7 +66,7 @@ export const ProfilesResponse = s.view(
   ({ fargateProfileNames, nextToken }): Page<ProfileName> => ({ items: fargateProfileNames, next: nextToken }),
 );
 
-/** The response of CreateAccessEntry and DescribeAccessEntry, with `createdAt` in milliseconds since 1970. */
+/** For CreateAccessEntry and DescribeAccessEntry. `createdAt` is in ms since 1970. */
 export const AccessEntryResponse = s.view(
   s.object({
     accessEntry: s.object({ principalArn: s.text(RoleArn), type: s.string(), createdAt: s.number() }),

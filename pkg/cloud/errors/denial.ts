@@ -11,15 +11,13 @@ export type PolicyKind = (typeof KINDS)[number];
 
 /** What AWS's message says about a denied call. */
 export interface Denial {
-  /**
-   * The denied action, such as `iam:PassRole`, which can differ from the call; undefined if the message contains none.
-   */
+  /** The denied action, such as `iam:PassRole`, can differ from the call. `undefined` if the message contains none. */
   readonly action?: string;
-  /** `isExplicit`: the policy denies the action; otherwise no policy of this kind allows it. */
+  /** `isExplicit` means that the policy denies the action. Otherwise no policy of this kind allows it. */
   readonly policy?: { readonly kind: PolicyKind; readonly isExplicit: boolean };
 }
 
-/** How much of a message is read, in UTF-16 code units. AWS may repeat a user's long text. */
+/** In UTF-16 code units. AWS may repeat a user's long text. */
 const MAX_MESSAGE = 4_096;
 
 const ACTION = /\b(?:not authorized to perform:|missing permissions for:?) '?([a-z0-9-]+:[a-z]+)/i;

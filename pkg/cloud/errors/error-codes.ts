@@ -12,10 +12,7 @@ const hasCode =
 
 const hasMessage = (pattern: RegExp) => (failure: AwsFailure) => pattern.test(failure.message);
 
-/**
- * A single `first.*second` pattern would backtrack: it would rescan the rest of a long message for every match of
- * `first`.
- */
+/** A single `first.*second` pattern would rescan the rest of a long message for every match of `first`. */
 const hasInOrder =
   (first: RegExp, second: RegExp) =>
   ({ message }: AwsFailure): boolean => {
@@ -94,10 +91,7 @@ export const isRoleRejected = anyOf(
   hasCode('ResourcePropagationDelay'),
 );
 
-/**
- * IAM does not find a role, possibly one that it has just created or returned (eventual consistency). False for a
- * missing policy.
- */
+/** IAM does not find a role that it may have just created (eventual consistency). False for a missing policy. */
 export const isRoleNotVisible = allOf(hasCode('NoSuchEntity'), hasInOrder(/role with name /i, / cannot be found/i));
 
 export const isQuotaExceeded = hasCode('ResourceLimitExceeded', 'LimitExceeded', 'ServiceQuotaExceeded');
@@ -118,10 +112,7 @@ export const isThrottled = anyOf(
 
 const isUnknownToRegion = hasCode('InvalidClientTokenId', 'UnrecognizedClient');
 
-/**
- * AWS accepts the credentials in a different region: the account has not enabled this one, or it is in another
- * partition.
- */
+/** AWS accepts the credentials in another region: this one is not enabled, or is in another partition. */
 export const isRegionNotEnabled: FailurePredicate = (failure) =>
   failure.acceptedIn !== undefined && isUnknownToRegion(failure);
 
@@ -182,9 +173,7 @@ export const isRefused: FailurePredicate = (failure) => {
 /** The call has no effect. */
 export const isNotDispatched = hasCode('NotDispatched', 'NoCredentials');
 
-/**
- * Unless signing took too long, another attempt also fails, until a user corrects the region or the manager's settings.
- */
+/** Unless signing took too long, another attempt also fails, until a user corrects the region or the settings. */
 export const isNotPrepared = hasCode('NotPrepared');
 
 /** The SDK does not retry this error. */
@@ -210,10 +199,7 @@ export const isInvalidRequest: FailurePredicate = (failure) =>
     'UnmodifiableEntity',
   )(failure) && !anyOf(isRoleRejected, isClusterNotActive, isClusterUpdating, isAccessDenied)(failure);
 
-/**
- * Describes a failure without values such as request IDs and times, so that a condition does not change while the
- * failure stays the same.
- */
+/** Omits values such as request IDs and times, so that a condition is stable while the failure stays the same. */
 export function describeFailure(failure: AwsFailure): string {
   const words = failure.message
     .replace(/\s+/g, ' ')
@@ -229,7 +215,7 @@ export function describeFailure(failure: AwsFailure): string {
   return `${words === '' ? 'no reason given' : words} (${call})`;
 }
 
-/** Shortens "Signature expired: … is now earlier than … (… - 5 min.)", in which the times change with each request. */
+/** The times in "Signature expired: … is now earlier than … (… - 5 min.)" change with each request. */
 function withoutTimes(words: string, what: string): string {
   const minutes = /\b\d{1,4} min\b/.exec(words)?.[0];
   return minutes === undefined ? what : `${what} (${minutes}.)`;

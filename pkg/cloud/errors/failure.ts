@@ -19,7 +19,7 @@ export interface AwsFailure {
   readonly statusCode?: number;
   readonly message: string;
   readonly requestId?: string;
-  /** A different region in which AWS accepts the credentials that the region of the call rejected, if there is one. */
+  /** A different region in which AWS accepts the credentials that the call's region rejected. */
   readonly acceptedIn?: string;
   readonly cause?: unknown;
 }

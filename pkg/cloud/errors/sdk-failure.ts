@@ -4,10 +4,7 @@ import { cut, errorMessage, MAX_FACT, MAX_MESSAGE, redactCredentials } from 'con
 import type { AwsFailure, AwsService } from './failure.ts';
 import type { CredentialsProblem } from '../credentials/credentials-problem.ts';
 
-/**
- * SDK errors are recognized by these fields instead of `instanceof`, because the manager's bundle can contain two
- * copies of an SDK class.
- */
+/** Unlike `instanceof`, these fields work even if the manager's bundle contains two copies of an SDK class. */
 const SdkError = t.partial({
   name: t.string,
   message: t.string,
@@ -18,7 +15,7 @@ const SdkError = t.partial({
   RequestId: t.string,
 });
 
-/** The longest error code that is kept, in UTF-16 code units. The codes of EKS, IAM and STS are shorter. */
+/** In UTF-16 code units. Longer codes are cut. The codes of EKS, IAM and STS are shorter. */
 const MAX_CODE = 100;
 
 /** The SDK's placeholders for an AWS error response without an error name or a message. */

@@ -6,9 +6,9 @@ import type { Call } from '../call/call.ts';
 export interface Role {
   readonly name: RoleName;
   readonly arn: RoleArn;
-  /** IAM's unique ID of the role (AROA…). A recreated role gets a new ID. */
+  /** IAM's unique ID (AROA…). A recreated role gets a new ID. */
   readonly id: string;
-  /** When the role was created, in milliseconds since 1970. IAM returns whole seconds. */
+  /** In ms since 1970. IAM returns whole seconds. */
   readonly createdAt: Ms;
   readonly path: string;
   readonly trust: string;
@@ -18,10 +18,9 @@ export interface Role {
 
 export type NewRole = Pick<Role, 'name' | 'path' | 'trust' | 'permissionsBoundary' | 'tags'>;
 
-/** IAM's API for roles. `detach`, `untag` and `removeBoundary` succeed when IAM responds NoSuchEntity. */
+/** `detach`, `untag` and `removeBoundary` succeed when IAM responds NoSuchEntity. */
 export interface PodExecutionRoles {
   get(name: RoleName): Call<Role | undefined>;
-  /** The ARNs of all managed policies. */
   attachedPolicies(name: RoleName): Call<readonly string[]>;
   inlinePolicies(name: RoleName): Call<readonly string[]>;
   instanceProfiles(name: RoleName): Call<readonly string[]>;

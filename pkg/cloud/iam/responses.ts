@@ -8,7 +8,7 @@ const RawRole = s.object({
   Arn: s.text(RoleArn),
   RoleId: s.string(),
   Path: s.string(),
-  /** When the role was created, in milliseconds since 1970. */
+  /** In ms since 1970. */
   CreateDate: s.number(),
   AssumeRolePolicyDocument: s.optional(s.string()),
   PermissionsBoundary: s.optional(s.object({ PermissionsBoundaryArn: s.optionalText(s.string()) })),
@@ -51,7 +51,7 @@ export const InstanceProfilesResponse = s.view(
   }),
 );
 
-/** Decodes by RFC 3986, as IAM encodes: a plus sign stays a plus sign. Returns an invalid encoding unchanged. */
+/** Decodes by RFC 3986, as IAM encodes, so a plus sign stays a plus sign. Returns an invalid encoding unchanged. */
 function percentDecoded(document: string): string {
   try {
     return decodeURIComponent(document);

@@ -131,7 +131,7 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
 const toIamTags = (tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] =>
   Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
 
-/** Converts the SDK's Date to milliseconds since 1970. */
+/** The SDK returns a Date, and the decoder expects ms since 1970. */
 const withNumericTime = ({ Role, ...rest }: { readonly Role?: SdkRole | undefined }): unknown => ({
   ...rest,
   Role: { ...Role, CreateDate: Role?.CreateDate?.getTime() },

@@ -2,13 +2,12 @@ import { type Ms, formatTimestamp } from 'controller-runtime/env';
 import { fieldAt } from 'controller-runtime/json';
 import { type Sender, sendJson, sendQuery } from '../call/signed-request.ts';
 
-/** A quota of an account in a region. */
 export interface QuotaId {
   readonly ServiceCode: string;
   readonly QuotaCode: string;
 }
 
-/** Returns `undefined` if Service Quotas has no value for the account: AWS's default then applies. */
+/** Returns `undefined` if Service Quotas has no value for the account. AWS's default then applies. */
 export async function readQuota(sender: Sender, { ServiceCode, QuotaCode }: QuotaId): Promise<number | undefined> {
   const target = 'ServiceQuotasV20190624.GetServiceQuota';
   const answer = await sendJson(sender, 'servicequotas', target, { ServiceCode, QuotaCode }).catch((error: unknown) => {
@@ -30,7 +29,7 @@ const METRIC = {
 
 /**
  * Returns the account's peak use of on-demand Fargate vCPUs in the region during the last hour, by EKS pods and ECS
- * tasks. `undefined`: CloudWatch has no data, for example because nothing ran.
+ * tasks. Returns `undefined` if CloudWatch has no data, for example because nothing ran.
  */
 export async function readVCpuUsage(sender: Sender, now: Ms): Promise<number | undefined> {
   const text = await sendQuery(sender, 'cloudwatch', {

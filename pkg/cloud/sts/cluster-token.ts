@@ -5,15 +5,15 @@ import type { EksClusterName } from '../../../api/names.ts';
 import { partitionOf } from '../partition.ts';
 import { toOriginAndPath } from '../transport/undici-transport.ts';
 
-/** The header that binds the token to one EKS cluster: EKS refuses another cluster's token. */
+/** This header binds the token to one EKS cluster. EKS refuses another cluster's token. */
 const CLUSTER_HEADER = 'x-k8s-aws-id';
 /** The value that aws-iam-authenticator uses. EKS accepts the token for 15 minutes after its date. */
 const EXPIRES_IN_SECONDS = 60;
 
 /**
- * Returns the bearer token with which the credentials of `client` authenticate to the API server of an EKS cluster: the
- * URL of a presigned GetCallerIdentity, which EKS sends to STS. Creating the token takes no AWS call. EKS calls its own
- * STS endpoint, so the endpoint that the SDK uses does not matter.
+ * The token authenticates the credentials of `client` to the API server of an EKS cluster. It is the URL of a presigned
+ * GetCallerIdentity, which EKS sends to STS, so creating it takes no AWS call. EKS calls its own STS endpoint, so the
+ * SDK's endpoint does not matter.
  * https://github.com/kubernetes-sigs/aws-iam-authenticator#api-authorization-from-outside-a-cluster
  *
  * @throws NoCredentials

@@ -12,18 +12,18 @@ export const DEFAULT_DURATION_SECONDS = 3_600;
 /** In characters. */
 const MAX_SESSION_NAME_LENGTH = 64;
 
-/** Returns the session name, which CloudTrail shows. */
+/** CloudTrail shows this name. */
 export const defaultSessionName = (identityName: string): string =>
   `capaf-${identityName}`.slice(0, MAX_SESSION_NAME_LENGTH);
 
 export interface RoleToAssume {
   readonly arn: string;
-  /** The session name, which CloudTrail shows: 2 to 64 characters of `[\w+=,.@-]`. */
+  /** 2 to 64 characters of `[\w+=,.@-]`. CloudTrail shows it. */
   readonly sessionName: string;
-  /** The duration of the session: 900 to 43200 seconds. */
+  /** 900 to 43200. */
   readonly durationSeconds: number;
   readonly externalId?: string;
-  /** The session policy in JSON. Like the policies of `policyArns`, it can only reduce the permissions of the role. */
+  /** In JSON. Like the policies of `policyArns`, it can only reduce the role's permissions. */
   readonly inlinePolicy?: string;
   readonly policyArns: readonly string[];
 }
@@ -72,8 +72,8 @@ const withNumericExpiration = ({ Credentials, ...rest }: AssumeRoleCommandOutput
   Credentials: { ...Credentials, Expiration: Credentials?.Expiration?.getTime() },
 });
 
-// The error messages contain no secret: the SDK returns each secret field as text or omits it, and the decoder rejects
-// only an absent field.
+// Error messages contain no secret: the SDK returns each secret field as text or omits it, and the decoder rejects only
+// an absent field.
 const AssumeRoleResponse = s.view(
   s.object({
     Credentials: s.object({

@@ -7,9 +7,9 @@ import { codeOf } from 'controller-runtime/text';
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * Reads the certificate authorities for AWS from the file in AWS_CA_BUNDLE. As in the AWS CLI, they replace the default
- * ones, whereas NODE_EXTRA_CA_CERTS adds to those of every server. Right(undefined): use the default ones. A Left says
- * why the file cannot be used.
+ * Reads the file in AWS_CA_BUNDLE. As in the AWS CLI, its certificate authorities replace the default ones, whereas
+ * NODE_EXTRA_CA_CERTS adds to those of every server. Returns Right(undefined) for the default ones. A Left says why the
+ * file cannot be used.
  */
 export function awsCertificateAuthorities(
   environment: Readonly<Record<string, string | undefined>>,

@@ -3,10 +3,7 @@ import { environmentProxies } from 'controller-runtime/network';
 import { awsCertificateAuthorities } from './ca-bundle.ts';
 import { undiciTransport } from './undici-transport.ts';
 
-/**
- * Returns a transport that uses the environment's proxies and certificate authorities. A Left is a message for the
- * user.
- */
+/** Uses the environment's proxies and certificate authorities. A Left is a message for the user. */
 export function connectToAws(
   environment: Readonly<Record<string, string | undefined>>,
 ): E.Either<string, ReturnType<typeof undiciTransport>> {

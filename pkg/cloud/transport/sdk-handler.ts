@@ -4,7 +4,6 @@ import type { AwsRequest, AwsResponse, AwsTransport, SendOptions } from './trans
 export interface DispatchOptions extends Required<SendOptions> {
   /** Called synchronously right before the transport gets the request. If it throws, the request is not sent. */
   readonly beforeDispatch: () => void;
-  /** Called with the Date header of the response, if there is one. */
   readonly onDate: (date: string) => void;
 }
 
@@ -36,17 +35,14 @@ export function newCheckedHandler(transport: AwsTransport) {
   });
 }
 
-/**
- * Returns a handler for the SDK's credential providers, which do not change AWS and so need no leadership. `limit`
- * aborts all requests.
- */
+/** For the SDK's credential providers, which change nothing and so need no leadership. `limit` aborts all requests. */
 export function newUncheckedHandler(transport: AwsTransport, limit: AbortSignal) {
   return newHandler((request) => transport.handle(request, { abortSignal: limit }));
 }
 
 /**
- * Implements the part of the SDK's interface `requestHandler` that the SDK clients use. `destroy` does nothing, because
- * the connections belong to the transport, which outlives every SDK client.
+ * Implements only what the SDK clients use of the interface `requestHandler`. `destroy` does nothing, because the
+ * connections belong to the transport, which outlives every SDK client.
  */
 function newHandler(handle: (request: AwsRequest) => Promise<{ response: AwsResponse }>) {
   return { handle, destroy: () => {}, updateHttpClientConfig: () => {}, httpHandlerConfigs: () => ({}) };

@@ -1,19 +1,19 @@
 /** The fields of the SDK's signed request that a transport reads. */
 export interface AwsRequest {
   readonly method: string;
-  /** The protocol with its colon: `https:` or `http:`. */
+  /** With its colon: `https:` or `http:`. */
   readonly protocol: string;
   readonly hostname: string;
   readonly port?: number;
-  /** The path, percent-encoded. */
+  /** Percent-encoded. */
   readonly path: string;
-  /** The query parameters, not yet percent-encoded. */
+  /** Not yet percent-encoded. */
   readonly query?: Record<string, string | string[] | null>;
   readonly headers: Record<string, string>;
   readonly body?: unknown;
 }
 
-/** An HTTP response. The header names are in lower case. The body is bytes or a stream. */
+/** The header names are in lower case. The body is bytes or a stream. */
 export interface AwsResponse {
   readonly statusCode: number;
   readonly headers: Record<string, string>;

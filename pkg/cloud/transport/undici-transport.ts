@@ -5,16 +5,16 @@ import { codeOf } from 'controller-runtime/text';
 import type { AwsRequest, AwsTransport } from './transport.ts';
 
 /**
- * Limits TCP and TLS together; with a proxy, limits the connection to the proxy, the proxy's answer, and TLS
+ * Limits TCP and TLS together. With a proxy, limits the connection to the proxy, the proxy's answer, and TLS
  * separately. Shorter than a call's deadline, so that an unreachable host is reported as unreachable.
  */
 const CONNECT_TIMEOUT: Ms = 5_000;
-/** The maximum number of connections to one AWS endpoint. Further requests wait for a free connection. */
+/** Per AWS endpoint. Further requests wait for a free connection. */
 const MAX_CONNECTIONS = 64;
 
 /**
- * `proxyFor` chooses the proxy for each AWS endpoint; default: none. `ca` contains the certificate authorities of the
- * endpoints; default: those of Node.js and of NODE_EXTRA_CA_CERTS.
+ * `proxyFor` chooses the proxy for each AWS endpoint. By default, there is none. `ca` contains the endpoints'
+ * certificate authorities. By default, they are those of Node.js and of NODE_EXTRA_CA_CERTS.
  */
 export function undiciTransport({
   proxyFor = () => undefined,
@@ -23,7 +23,7 @@ export function undiciTransport({
   /** Aborts all requests and closes all connections. */
   close(): Promise<void>;
 } {
-  /** The dispatchers by proxy URL; `''` for endpoints without a proxy. */
+  /** By proxy URL, or `''` for endpoints without a proxy. */
   const dispatchers = new Map<string, Dispatcher>();
   const options = {
     connections: MAX_CONNECTIONS,

@@ -13,8 +13,8 @@ const inWords = (span: Ms): string =>
   span >= 1000 ? `${Number((span / 1000).toFixed(1))} s` : `${Math.ceil(span)} ms`;
 
 /**
- * Returns a signal that aborts after `limit` ms with a {@link DeadlineExceeded}, whose message contains the operation
- * `what`, or earlier with the reason of `parent`. The caller must `dispose` of it as soon as the work is done.
+ * The signal aborts after `limit` ms with a {@link DeadlineExceeded}, whose message contains the operation `what`, or
+ * earlier with the reason of `parent`. The caller must `dispose` of it as soon as the work is done.
  */
 export function deadline(
   clock: Clock,
@@ -73,7 +73,7 @@ export function untilAborted<A>(signal: AbortSignal, work: (signal: AbortSignal)
   });
 }
 
-/** Waits `span` ms. Rejects with the reason of `signal` as soon as `signal` aborts. */
+/** Rejects with the reason of `signal` as soon as `signal` aborts. `span` is in ms. */
 export function sleep(clock: Clock, span: Ms, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -89,11 +89,11 @@ export function sleep(clock: Clock, span: Ms, signal: AbortSignal): Promise<void
   });
 }
 
-/** Waits `span` ms, or until `signal` aborts. */
+/** Resolves after `span` ms, or as soon as `signal` aborts. */
 export const pause = (clock: Clock, span: Ms, signal: AbortSignal): Promise<void> =>
   sleep(clock, span, signal).catch(() => {});
 
-/** Waits one turn of the event loop, in which requests, timers and other work can run. */
+/** Lets requests, timers and other work run before it resolves. */
 export const nextTurn = (clock: Clock, signal: AbortSignal): Promise<void> => pause(clock, 0, signal);
 
 export function aborted(signal: AbortSignal): Promise<void> {
@@ -103,5 +103,5 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Reads `aborted` in a function, because TypeScript would assume that the property never changes. */
+/** TypeScript would assume that the property `aborted` never changes. */
 export const isAborted = (signal: AbortSignal): boolean => signal.aborted;

@@ -15,7 +15,7 @@ type Work<A> = (signal: AbortSignal) => Promise<A>;
  */
 export class SingleFlight<A> {
   private readonly running = new Map<string, Call<A>>();
-  /** For each key, the call that begins when the running call of the key has ended. */
+  /** For each key, the call that begins after the running one. */
   private readonly following = new Map<string, Call<A>>();
 
   /** Joins the running call of `key`, which may return data that was read before, or begins a call. */
@@ -25,9 +25,8 @@ export class SingleFlight<A> {
   }
 
   /**
-   * Does what {@link run} does, but never joins a running call of `key`, so that the result is read after `runFresh`
-   * was called. All callers that come while a call is running share one next call, which begins when the running call
-   * has ended.
+   * Like {@link run}, but never joins a running call of `key`, so that the result is read after `runFresh` was called.
+   * All callers that come while a call is running share the next call.
    */
   async runFresh(key: string, signal: AbortSignal | undefined, work: Work<A>): Promise<A> {
     if (!this.running.has(key)) return this.run(key, signal, work);

@@ -21,10 +21,7 @@ const HEALTHY_AFTER: Ms = 120_000;
 const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 interface Failures {
-  /**
-   * The number of failures in a row, including answers that the kind is not served. A watch that has run for {@link
-   * HEALTHY_AFTER} ms resets it.
-   */
+  /** Failures in a row, including a kind that is not served. A watch of {@link HEALTHY_AFTER} ms ends the row. */
   readonly failures: number;
 }
 
@@ -37,7 +34,7 @@ export interface Unserved extends Failures {
   readonly kind: 'unserved';
 }
 
-/** Lists the objects page by page. After the last page all objects of the store are replaced in one step. */
+/** Lists the objects page by page. After the last page, all objects of the store are replaced in one step. */
 export interface ListingState extends Failures {
   readonly kind: 'listing';
   readonly resource: Resource;
@@ -50,9 +47,9 @@ export interface Watching extends Failures {
   readonly resource: Resource;
   /** The store has every change of the kind up to this resourceVersion. */
   readonly resourceVersion: string;
-  /** The monotonic time since which no watch has failed. */
+  /** Since when no watch has failed, on the monotonic clock. */
   readonly healthySince: Ms;
-  /** The monotonic time at which the current watch was opened. */
+  /** When the current watch was opened, on the monotonic clock. */
   readonly openedAt: Ms;
   /** Whether the current watch has sent neither an event nor a bookmark yet. */
   readonly isWithoutEvents: boolean;
@@ -77,7 +74,7 @@ export type ReflectorInput =
   /** The watch has sent neither an event nor a bookmark for too long. */
   | { readonly kind: 'silent' }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** The delay of the state `backingOff` or `unserved` is over. */
+  /** The delay of `backingOff` or `unserved` is over. */
   | { readonly kind: 'due' };
 
 export type StoreEffect =
@@ -85,10 +82,7 @@ export type StoreEffect =
   | { readonly kind: 'upsert'; readonly object: KubeObject }
   | { readonly kind: 'remove'; readonly object: KubeObject }
   | { readonly kind: 'advance'; readonly resourceVersion: string }
-  /**
-   * The API server answered 404 for the collection. A load balancer can answer 404 too, so discovery has to confirm
-   * that the kind is not served.
-   */
+  /** The collection answered 404. A load balancer can do so too, so discovery has to confirm that it is not served. */
   | { readonly kind: 'markUnknown' }
   | { readonly kind: 'markUnserved' };
 
@@ -207,9 +201,7 @@ function relistAfterBackoff(state: Watching, error: unknown, now: Ms): BackingOf
 const isTooShort = ({ isWithoutEvents, openedAt }: Watching, now: Ms): boolean =>
   isWithoutEvents && now - openedAt < SHORTEST_SILENT_WATCH;
 
-/**
- * Reports a 404 for a collection: with or without a Status in the body, it probably means that the kind is not served.
- */
+/** With or without a Status in the body, a 404 for a collection probably means that the kind is not served. */
 const isCollectionNotFound = (error: unknown): boolean => error instanceof KubeError && error.status === 404;
 
 const toUnserved = ({ failures }: Failures): Transition => ({

@@ -16,8 +16,8 @@ export interface ReflectorOptions extends Selection {
   readonly client: KubeClient;
   readonly store: Store;
   /**
-   * The kind with the version under which the API server serves it, or `undefined` when it does not serve the kind.
-   * Called at the start, and after a 404 until the kind is served.
+   * Returns the kind with the version under which the API server serves it, or `undefined` when it does not serve the
+   * kind. Called at the start, and after a 404 until the kind is served.
    */
   readonly resolve: (signal: AbortSignal) => Promise<Resource | undefined>;
   readonly clock: Clock;
@@ -25,11 +25,11 @@ export interface ReflectorOptions extends Selection {
   readonly logger: Logger;
 }
 
-/** The backoff doubles with each failure, between these bounds of client-go. */
+/** client-go's bounds. The backoff doubles with each failure. */
 const FIRST_BACKOFF: Ms = 800;
 const MAX_BACKOFF: Ms = 30_000;
 
-/** Returns the delay after `attempts` failed operations in a row. */
+/** `attempts` is the number of failed operations in a row. */
 function backoffDelay(attempts: number, random: Random): Ms {
   const ceiling = Math.min(FIRST_BACKOFF * 2 ** (attempts - 1), MAX_BACKOFF);
   // Managers that lost the same API server must not reconnect at the same time.
@@ -38,15 +38,14 @@ function backoffDelay(attempts: number, random: Random): Ms {
 
 /** On average less than the five minutes after which many load balancers drop an idle connection. */
 const WATCH_TIMEOUT_SECONDS = 290;
-/** The fraction by which timeouts vary, so that watches that were opened together do not end together. */
+/** This fraction varies timeouts, so that watches that were opened together do not end together. */
 const WATCH_TIMEOUT_JITTER = 0.05;
 /**
- * A watch that sends neither an event nor a bookmark for this long is opened again: a proxy or firewall may have
- * dropped its connection without closing it. kube-apiserver sends a bookmark about every minute.
+ * A watch that sends neither an event nor a bookmark for this long is opened again, because a proxy or firewall may
+ * have dropped its connection without closing it. kube-apiserver sends a bookmark about every minute.
  */
 const LONGEST_SILENCE: Ms = 90_000;
 
-/** Returns the timeoutSeconds of a new watch. */
 const watchTimeoutSeconds = (random: Random): number =>
   Math.round(WATCH_TIMEOUT_SECONDS * (1 + WATCH_TIMEOUT_JITTER * (2 * random.next() - 1)));
 
@@ -58,14 +57,13 @@ const OBJECTS_PER_TURN = 50;
 
 interface OpenWatch {
   readonly events: AsyncIterator<WatchEvent>;
-  /** Whether this side has closed the watch. */
   isClosed(): boolean;
   close(): void;
 }
 
 /**
  * Keeps a store equal to the objects of one kind in the API server: lists them, then watches them, and lists them again
- * when necessary (reflector-state.ts). `run` returns only when its signal aborts; no failure of the API server makes it
+ * when necessary (reflector-state.ts). `run` returns only when its signal aborts. No failure of the API server makes it
  * throw.
  */
 export class Reflector {
@@ -76,10 +74,7 @@ export class Reflector {
   private readonly firstSync = Promise.withResolvers<void>();
   private readonly firstAttempt = Promise.withResolvers<void>();
   private problem: string | undefined;
-  /**
-   * The time since which the watch has failed; undefined while it works, or while the API server does not serve the
-   * kind.
-   */
+  /** Since when the watch has failed. Undefined while it works, or while the API server does not serve the kind. */
   private brokenSince: Ms | undefined;
 
   constructor(options: ReflectorOptions) {
@@ -96,7 +91,7 @@ export class Reflector {
     return untilAborted(signal, () => this.firstSync.promise);
   }
 
-  /** Resolves when the first attempt to list has succeeded or failed, for callers that can begin without a list. */
+  /** Resolves after the first attempt to list, even a failed one, for callers that can begin without a list. */
   listAttempted(signal: AbortSignal): Promise<void> {
     return untilAborted(signal, () => this.firstAttempt.promise);
   }
@@ -139,7 +134,7 @@ export class Reflector {
     }
   }
 
-  /** Carries out the operation of a state. Returns the next input of `step`. */
+  /** Returns the next input of `step`. */
   private async next(state: ReflectorState, signal: AbortSignal): Promise<ReflectorInput> {
     const { clock, random } = this.options;
     try {
@@ -266,9 +261,7 @@ export class Reflector {
   }
 }
 
-/**
- * Reports whether the watch is certainly open: without response headers, it would have failed after REQUEST_DEADLINE.
- */
+/** True if the watch is certainly open: without response headers, it would have failed after REQUEST_DEADLINE. */
 const isOpen = (state: ReflectorState, now: Ms): boolean =>
   state.kind === 'watching' && now - state.openedAt > REQUEST_DEADLINE;
 

@@ -5,8 +5,8 @@ import { isAtLeast, isOlder } from './resource-version.ts';
 import type { KubeObject, ObjectKey } from '../client/types.ts';
 
 /**
- * The store's answer about one object. `unknown`: the API server does not serve the kind, or the store has no complete
- * list yet, so the object may exist.
+ * `unknown` means that the API server does not serve the kind, or the store has no complete list yet, so the object may
+ * exist.
  */
 export type Lookup =
   | { readonly kind: 'found'; readonly object: KubeObject }
@@ -33,10 +33,7 @@ export interface StoreOptions {
   readonly name: string;
   readonly logger: Logger;
   readonly indexes?: Readonly<Record<string, IndexFunc>>;
-  /**
-   * For each index, returns the text by which its objects are sorted. Objects with equal texts are sorted by
-   * `<namespace>/<name>`.
-   */
+  /** For each index, the text that sorts its objects. Objects with equal texts are sorted by `<namespace>/<name>`. */
   readonly orders?: Readonly<Record<string, (object: KubeObject) => string>>;
 }
 
@@ -48,7 +45,7 @@ export type ChangeHandler = (change: Change) => void;
 
 interface PutOptions {
   readonly isInInitialList?: boolean;
-  /** The object replaces a stored one of the same resourceVersion whose content differs. */
+  /** Replaces a stored object of the same resourceVersion if its content differs. */
   readonly evenIfSameVersion?: boolean;
   readonly evenIfOlder?: boolean;
 }
@@ -72,7 +69,7 @@ export class Store {
   private readonly all = new Group();
   /** By the name of the index, then by value. */
   private readonly indexes = new Map<string, Map<string, Group>>();
-  /** The places of each object by index, remembered because an index function may be expensive. */
+  /** By index. Kept in memory because an index function may be expensive. */
   private readonly indexed = new Map<string, ReadonlyMap<string, Place>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
@@ -94,17 +91,12 @@ export class Store {
     return this.unknownReason === undefined;
   }
 
-  /**
-   * Returns the newest resourceVersion that a list or the watch has shown; undefined before the first complete list.
-   */
+  /** The newest resourceVersion that a list or the watch has shown. Undefined before the first complete list. */
   get version(): string | undefined {
     return this.newestVersion;
   }
 
-  /**
-   * Returns false only after discovery has shown that the API server does not serve the kind, because a load balancer
-   * can answer 404 too.
-   */
+  /** False after discovery has shown that the kind is not served, because a load balancer can answer 404. */
   get served(): boolean {
     return this.isKindServed;
   }
@@ -171,12 +163,10 @@ export class Store {
     for (const _ of this.replacing(items, resourceVersion));
   }
 
-  /**
-   * Does what {@link replaceAll} does, and pauses after each object, so that a long list does not block the process.
-   */
+  /** Does the same as {@link replaceAll}, with a pause after each object, so that a long list blocks nothing. */
   *replacing(items: readonly KubeObject[], resourceVersion: string): Generator<void> {
-    // A list is older than an earlier list or watch event only when etcd was restored from a backup, or when another
-    // API server answers.
+    // Only a restore of etcd from a backup, or an answer from another API server, makes a list older than an earlier
+    // list or watch event.
     const isHistoryRewound = this.newestVersion !== undefined && isOlder(resourceVersion, this.newestVersion);
     const isInInitialList = this.newestVersion === undefined;
     const listed = new Set(items.map((item) => keyText(keyOf(item))));
@@ -203,15 +193,13 @@ export class Store {
     this.setUnknown(undefined);
   }
 
-  /**
-   * Stores an object that the watch reports as added or modified, unless a write has already stored a newer version.
-   */
+  /** Stores an object that the watch reports as added or modified, but keeps a newer version from a write. */
   upsert(object: KubeObject): void {
     this.put(object);
     this.advance(object.metadata.resourceVersion);
   }
 
-  /** Removes an object that the watch reports as deleted, unless a write has already stored a newer version. */
+  /** Removes an object that the watch reports as deleted, but keeps a newer version from a write. */
   remove(object: KubeObject): void {
     const version = object.metadata.resourceVersion;
     const stored = this.objects.get(keyText(keyOf(object)));
@@ -227,7 +215,7 @@ export class Store {
     for (const handler of this.versionHandlers) handler();
   }
 
-  /** Reports whether the store has every change of the kind up to this resourceVersion. */
+  /** True if the store has every change of the kind up to this resourceVersion. */
   includes(resourceVersion: string): boolean {
     return this.synced && this.newestVersion !== undefined && isAtLeast(this.newestVersion, resourceVersion);
   }
@@ -236,12 +224,12 @@ export class Store {
     return until(() => this.includes(resourceVersion), this.versionHandlers, signal);
   }
 
-  /** Makes every answer of the store `unknown` until the next complete list. */
+  /** Every answer of the store is `unknown` until the next complete list. */
   markUnknown(reason: string): void {
     this.setUnknown(reason);
   }
 
-  /** Does what {@link markUnknown} does, after discovery has shown that the API server does not serve the kind. */
+  /** Like {@link markUnknown}, for a kind that discovery has shown not to be served. */
   markUnserved(reason: string): void {
     this.isKindServed = false;
     this.setUnknown(reason);
@@ -336,7 +324,7 @@ export class Store {
   }
 }
 
-/** The values of an object in an index, and the text by which the index sorts the object. */
+/** An object's values in an index, and the text that sorts it there. */
 interface Place {
   readonly values: readonly string[];
   readonly order: string;
@@ -344,7 +332,7 @@ interface Place {
 
 const NOWHERE: Place = { values: [], order: '' };
 
-/** Keeps objects sorted by their texts, so that a change in a long list takes few comparisons. */
+/** Sorts objects by their texts, so that a change in a long list takes few comparisons. */
 class Group {
   private readonly texts: string[] = [];
   private readonly objects: KubeObject[] = [];
@@ -374,7 +362,6 @@ class Group {
     return (this.listed ??= [...this.objects]);
   }
 
-  /** Returns the index of the first text that is not before this one. */
   private indexOf(text: string): number {
     let [first, end] = [0, this.texts.length];
     while (first < end) {
@@ -386,7 +373,7 @@ class Group {
   }
 }
 
-/** Resolves when the condition is true after a change. Rejects with the reason of `signal` when it aborts. */
+/** Checks the condition after each change. Rejects with the reason of `signal` when it aborts. */
 function until(
   isTrue: () => boolean,
   handlers: { add(handler: () => void): unknown; delete(handler: () => void): unknown },

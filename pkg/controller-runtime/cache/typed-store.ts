@@ -44,7 +44,7 @@ export class TypedStore<A> {
     this.decoder = decoder;
   }
 
-  /** Returns the number of objects that cannot be decoded; 0 while the store is not synced. */
+  /** 0 while the store is not synced. */
   get unreadable(): number {
     const listing = this.list();
     return listing.kind === 'unknown' ? 0 : listing.entries.filter(({ decoded }) => isLeft(decoded)).length;
@@ -67,7 +67,7 @@ export class TypedStore<A> {
     return lookup.kind === 'found' ? { kind: 'found', ...this.entryOf(lookup.object) } : lookup;
   }
 
-  /** Returns the decoded objects, sorted by the text `<namespace>/<name>`. */
+  /** Sorted by the text `<namespace>/<name>`. */
   list(): TypedListing<A> {
     return this.typed(this.store.list());
   }
@@ -81,7 +81,7 @@ export class TypedStore<A> {
     return this.store.whenIncludes(resourceVersion, signal);
   }
 
-  /** Decodes an object that the store has returned or has passed to a ChangeHandler. */
+  /** `object` must be one that the store has returned or has passed to a ChangeHandler. */
   decode(object: KubeObject): Decoded<A> {
     const known = this.decodedObjects.get(object);
     if (known !== undefined) return known;

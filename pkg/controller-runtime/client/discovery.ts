@@ -9,9 +9,7 @@ const namesIn = (document: unknown, list: string, field: string): readonly strin
   return entries.flatMap((entry: unknown) => textAt(entry, field) ?? []);
 };
 
-/**
- * Returns a kind with the first of `versions` that the API server serves; `undefined` if it does not serve any of them.
- */
+/** Returns the kind with the first of `versions` that the API server serves. `undefined` if it serves none of them. */
 export async function findServed(
   client: KubeClient,
   kind: Omit<Resource, 'version'> & { readonly versions: readonly string[] },

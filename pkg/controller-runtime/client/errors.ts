@@ -17,7 +17,7 @@ export class KubeError extends Error {
   readonly retryAfter: Ms | undefined;
   /** The reasons from `details.causes` in the Status, e.g. `NamespaceTerminating`. */
   readonly causes: readonly string[];
-  /** The message in the response; undefined without a response. */
+  /** Undefined without a response. */
   readonly said: string | undefined;
 
   constructor(

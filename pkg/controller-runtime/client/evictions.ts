@@ -14,7 +14,6 @@ const PAGE_SIZE = 100;
 const MAX_PAGES = 100;
 /** With this Accept header, the API server omits spec and status. */
 const METADATA_ONLY = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-/** Excludes ended pods. */
 const NOT_ENDED = 'status.phase!=Succeeded,status.phase!=Failed';
 
 export type Eviction =
@@ -40,7 +39,7 @@ export interface Evictions {
 /** In bytes. The metadata of a page of 100 pods usually takes half a megabyte. */
 const MAX_BODY = 4 * 1_024 * 1_024;
 
-/** Lists and evicts pods. Limits the memory for each answer. Does not repeat a refused eviction. */
+/** Limits the memory for each answer. Does not repeat a refused eviction. */
 export function newEvictions(transport: Transport, clock: Clock): Evictions {
   const requests = new ApiRequests(transport, clock);
   return {
@@ -83,7 +82,7 @@ export function newEvictions(transport: Transport, clock: Clock): Evictions {
   };
 }
 
-/** Decodes pod metadata without trusting it: the API server of a workload cluster may answer anything. */
+/** Does not trust the metadata, because a workload cluster's API server may answer anything. */
 function decodeMeta(doing: string, metadata: unknown): ObjectMeta {
   const decoded = decode(ObjectMeta, metadata);
   if (isLeft(decoded)) throw wrong(doing, describeProblems(decoded.left));

@@ -36,7 +36,7 @@ export type WatchEvent =
       readonly status: { readonly code: number; readonly reason: string; readonly message: string };
     };
 
-/** Undefined: all namespaces, or all objects. */
+/** Without a field, the selection covers all namespaces, or all objects. */
 export interface Selection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;

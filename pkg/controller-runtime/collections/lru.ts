@@ -17,7 +17,7 @@ interface Entry<A> {
  */
 export class Lru<A> {
   private readonly options: LruOptions;
-  /** The least recently used entry comes first: a Map keeps the order of insertion. */
+  /** A Map keeps the order of insertion, so the least recently used entry comes first. */
   private readonly byLastUse = new Map<string, Entry<A>>();
 
   constructor(options: LruOptions) {
@@ -48,7 +48,7 @@ export class Lru<A> {
     return this.byLastUse.get(key)?.value;
   }
 
-  /** Returns the entries, the least recently used first. */
+  /** The least recently used entry comes first. */
   entries(): readonly (readonly [key: string, value: A])[] {
     this.evict();
     return [...this.byLastUse].map(([key, { value }]) => [key, value]);

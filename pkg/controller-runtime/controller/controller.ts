@@ -12,7 +12,7 @@ import type { Workqueue } from '../queue/workqueue.ts';
 export type ReconcileResult = 'success' | 'error' | 'requeue' | 'requeue_after';
 
 export interface ControllerOptions {
-  /** The name in logs and metrics: by controller-runtime's convention, the kind in lower case. */
+  /** For logs and metrics. By controller-runtime's convention, the kind in lower case. */
   readonly name: string;
   readonly object: { readonly group: string; readonly kind: string };
   /** How many keys are reconciled at the same time, if the workqueue has enough slots. */

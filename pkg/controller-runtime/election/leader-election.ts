@@ -19,7 +19,6 @@ export interface LeaderElectionOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly lease: ObjectKey;
-  /** Part of the election identity `hostname_uuid`. */
   readonly hostname: string;
   readonly timings?: ElectionTimings;
   readonly metrics?: LeaderElectionMetrics;
@@ -38,7 +37,7 @@ export class LeadershipLost extends Error {
 
 interface ObservedLease extends LeaseVersion {
   /**
-   * The monotonic time at which this process first read a Lease with this spec. A candidate uses this time, and not
+   * When this process first read a Lease with this spec, on the monotonic clock. A candidate uses this time, and not
    * `renewTime`, to decide whether the lease has expired.
    */
   readonly observedAt: Ms;
@@ -47,7 +46,7 @@ interface ObservedLease extends LeaseVersion {
 type State =
   | { readonly kind: 'idle' }
   | { readonly kind: 'candidate'; readonly observed: ObservedLease | undefined }
-  /** `sentAt` is the time at which this process sent its latest successful write of the Lease. */
+  /** `sentAt` is when this process sent its latest successful write of the Lease. */
   | { readonly kind: 'leading'; readonly lease: LeaseVersion; readonly sentAt: Instant }
   | { readonly kind: 'lost'; readonly sentAt: Instant }
   | { readonly kind: 'released' };
@@ -105,7 +104,7 @@ export class LeaderElection implements Leadership {
     },
   };
 
-  /** Resolves when this process has become leader. */
+  /** Resolves when this process leads. */
   async acquire(signal: AbortSignal): Promise<void> {
     const { clock, random, metrics } = this.options;
     const { retryPeriod } = this.timings;
@@ -136,10 +135,7 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /**
-   * Releases the lease. The caller must first end all work that needs leadership. Never throws: a lease that is not
-   * released expires.
-   */
+  /** The caller must first end all work that needs leadership. Never throws: a lease that is not released expires. */
   async release(): Promise<void> {
     if (this.state.kind === 'idle' || this.state.kind === 'lost' || this.state.kind === 'released') return;
     this.recordEvent('stopped leading');
@@ -170,8 +166,8 @@ export class LeaderElection implements Leadership {
   }
 
   /**
-   * Returns false when another process holds the lease, or when the attempt failed, which is logged. Throws
-   * {@link LeadershipLost} when this process led.
+   * Returns false when another process holds the lease, or when the attempt failed, which is logged. Throws {@link
+   * LeadershipLost} when this process led.
    */
   private async tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.options;
@@ -192,7 +188,7 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /** Overwrites the version that this process wrote last, and reads the Lease only if the Lease has changed since. */
+  /** Overwrites this process's last version, and reads the Lease only if the Lease has changed since. */
   private async tryRenew(lease: LeaseVersion, signal: AbortSignal): Promise<boolean> {
     try {
       return this.becomeLeader(await this.lock.update(lease, signal), signal);
@@ -229,7 +225,7 @@ export class LeaderElection implements Leadership {
     return this.becomeLeader(await this.lock.update(observed, signal), signal);
   }
 
-  /** Returns the Lease. `observedAt` is the time when this candidate first read the Lease with its current spec. */
+  /** Keeps `observedAt` while the Lease's spec stays the same. */
   private observe(object: KubeObject): ObservedLease {
     const spec = leaseSpecOf(object);
     const before = this.state.kind === 'candidate' ? this.state.observed : undefined;
@@ -260,7 +256,7 @@ export class LeaderElection implements Leadership {
     if (isCleared) this.logger.info('Released the lease', { identity: this.identity });
   }
 
-  /** Records an Event with client-go's message. */
+  /** The message is client-go's. */
   private recordEvent(what: 'became leader' | 'stopped leading'): void {
     if (this.state.kind !== 'leading') return;
     const { metadata } = this.state.lease.object;

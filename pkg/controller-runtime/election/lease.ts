@@ -11,7 +11,7 @@ const LeaseSpec = t.readonly(
     /** Empty or absent when no process holds the lease. */
     holderIdentity: t.string,
     leaseDurationSeconds: t.number,
-    /** A MicroTime, only for people: candidates do not use it to decide whether the lease has expired. */
+    /** Both times are for people only. Candidates do not use them to decide whether the lease has expired. */
     acquireTime: t.string,
     renewTime: t.string,
     leaseTransitions: t.number,
@@ -78,7 +78,7 @@ export class LeaseLock {
     return { object, sentAt };
   }
 
-  /** Makes this process the holder, or renews its lease. Rejects with a conflict if the Lease has changed since then. */
+  /** Makes this process the holder, or renews its lease. Rejects with a conflict if the Lease has changed. */
   async update({ object: read, spec }: LeaseVersion, signal: AbortSignal): Promise<WrittenLease> {
     const { holderIdentity, acquireTime, leaseTransitions = 0 } = spec;
     const isRenewal = holderIdentity === this.options.identity;
@@ -90,7 +90,7 @@ export class LeaseLock {
     return { object: await this.patch(read, changes, signal), sentAt };
   }
 
-  /** Empties the holder if this process is the holder. Otherwise returns false and writes nothing. */
+  /** Returns false and writes nothing if another process is the holder. */
   async clearHolder(signal: AbortSignal): Promise<boolean> {
     // A write whose response was lost may have made this process the holder.
     const object = await this.get(signal);

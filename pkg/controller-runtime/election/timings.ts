@@ -6,7 +6,7 @@ export const JITTER_FACTOR = 1.2;
 /** A leader that still runs this long after its lease expired is unhealthy, as in kube-controller-manager. */
 export const HEALTH_TOLERANCE: Ms = 20_000;
 
-/** The three durations of leader election, as in client-go's LeaderElectionConfig. */
+/** As in client-go's LeaderElectionConfig. */
 export interface ElectionTimings {
   /** A candidate takes the lease after it has not seen a renewal for this duration, which the Lease contains. */
   readonly leaseDuration: Ms;

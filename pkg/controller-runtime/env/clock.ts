@@ -1,4 +1,4 @@
-/** A duration, or a point in time, in milliseconds. */
+/** In milliseconds, for durations and points in time. */
 export type Ms = number;
 
 /** An armed timer. Cancelling a timer twice, or after it has fired, does nothing. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock, Ms, Timer } from './clock.ts';
 import type { Random } from './random.ts';
 
-/** With a longer delay than this (24.8 days), `setTimeout` fires after 1 ms. */
+/** 24.8 days. With a longer delay, `setTimeout` fires after 1 ms. */
 const LONGEST_TIMEOUT: Ms = 2 ** 31 - 1;
 
 /** Its timers keep the process alive until they fire or are cancelled. */

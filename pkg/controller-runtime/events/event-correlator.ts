@@ -21,7 +21,7 @@ export interface EventOccurrence {
   readonly message: string;
 }
 
-/** An Event in the API server, whose count each further occurrence increases. */
+/** Each further occurrence increases the Event's count in the API server. */
 export interface RecordedEvent {
   readonly name: string;
   readonly count: number;
@@ -56,7 +56,7 @@ export class EventCorrelator {
     return { id, recorded: this.recorded.get(id) };
   }
 
-  /** Remembers an Event that the API server has accepted. */
+  /** Called when the API server has accepted an Event. */
   updateState(id: string, recorded: RecordedEvent): void {
     this.recorded.set(id, recorded);
   }

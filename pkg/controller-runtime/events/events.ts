@@ -13,7 +13,7 @@ import type { KubeClient, KubeObject, Resource } from '../client/types.ts';
 // involvedObject.uid.
 const EVENTS: Resource = { group: '', version: 'v1', plural: 'events' };
 
-/** The queue's capacity: further events are discarded. This value and the next two are client-go's. */
+/** Further events are discarded. This value and the next two are client-go's. */
 const MAX_QUEUED = 1000;
 const MAX_ATTEMPTS = 12;
 const RETRY_DELAY: Ms = 10_000;
@@ -40,7 +40,7 @@ export interface EventWriterOptions {
   readonly logger: Logger;
   /** The component, which `kubectl describe` shows as `From`. */
   readonly component: string;
-  /** The name of this replica, e.g. of its pod. */
+  /** This replica's name, such as its pod's. */
   readonly instance?: string;
 }
 
@@ -62,7 +62,7 @@ export class EventWriter implements EventRecorder {
   private readonly correlator: EventCorrelator;
   private readonly queue: Queued[] = [];
   private wake: (() => void) | undefined;
-  /** The number at the end of the newest Event name. */
+  /** The number in the newest Event name. */
   private lastNumber = 0n;
   private hasEnded = false;
 
@@ -150,7 +150,7 @@ export class EventWriter implements EventRecorder {
     this.correlator.updateState(id, { name: name(), count, firstTimestamp });
   }
 
-  /** Returns `false` if the Event no longer exists: the API server removes Events after an hour. */
+  /** Returns `false` if the Event is gone, because the API server removes Events after an hour. */
   private async patchEvent({ object }: Queued, name: string, patch: unknown, signal: AbortSignal): Promise<boolean> {
     try {
       await this.options.client.mergePatch(EVENTS, { namespace: namespaceOf(object), name }, patch, { signal });
@@ -171,7 +171,7 @@ export class EventWriter implements EventRecorder {
   }
 
   /**
-   * Returns `name.<nanoseconds in hex>`, as in client-go; the digits below a millisecond are random. The number always
+   * Returns `name.<nanoseconds in hex>`, as in client-go, with random digits below a millisecond. The number always
    * increases, because `kubectl describe` sorts the Events of one second by name.
    */
   private newName({ object, at }: Queued): string {
@@ -205,10 +205,7 @@ export class EventWriter implements EventRecorder {
   }
 }
 
-/**
- * Returns the namespace for an Event. The API server accepts Events about cluster-scoped objects only in the namespace
- * `default`.
- */
+/** The API server accepts Events about cluster-scoped objects only in the namespace `default`. */
 const namespaceOf = ({ metadata }: InvolvedObject): string => metadata.namespace ?? 'default';
 
 const idOf = ({ apiVersion, kind, metadata }: InvolvedObject): string =>
@@ -221,16 +218,14 @@ const keysOf = ({ object, reason, message }: Queued): LogKeys => ({
   message,
 });
 
-/** Reports whether the error is that the namespace is being deleted, which users cannot fix. */
+/** Users cannot fix this error. */
 const isNamespaceTerminating = (error: unknown): boolean =>
   error instanceof KubeError && error.causes.includes('NamespaceTerminating');
 
 const isRetryable = (error: unknown): boolean =>
   isNoAnswer(error) || (error instanceof KubeError && (error.status === 429 || error.status >= 500));
 
-/**
- * Returns the part of a name that fits into an Event's name, without trailing `-` and `.`, which a dot cannot follow.
- */
+/** Returns a prefix that fits into an Event's name, without trailing `-` and `.`, which a dot cannot follow. */
 function beginningOf(name: string): string {
   let end = Math.min(name.length, MAX_OBJECT_NAME);
   while (end < name.length && '-.'.includes(name.charAt(end - 1))) end -= 1;

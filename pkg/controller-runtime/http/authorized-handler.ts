@@ -8,17 +8,14 @@ import type { Logger } from '../log/logger.ts';
 import type { KubeClient } from '../client/types.ts';
 import type { HttpHandler, HttpResponse } from './http-server.ts';
 
-/**
- * How long a positive review is cached, of a token and of a user's permission, as in controller-runtime's metrics
- * server.
- */
+/** As in controller-runtime's metrics server, for positive reviews of a token and of a user's permission. */
 const KEEP_VALID: Ms = 60_000;
 const KEEP_ALLOWED: Ms = 5 * 60_000;
-/** The deadline of a review, as in controller-runtime. */
+/** As in controller-runtime. */
 const DEADLINE: Ms = 10_000;
 /** Refused tokens and users are not cached, so unknown tokens do not evict valid ones. */
 const MAX_ENTRIES = 512;
-/** How many reviews of each kind are sent to the API server at the same time. Further reviews fail at once. */
+/** Per kind of review. Further reviews fail at once. */
 const MAX_REVIEWS = 16;
 
 const UNAUTHORIZED: HttpResponse = {
@@ -75,7 +72,7 @@ export function authorizedHandler(handler: HttpHandler, options: AuthorizationOp
   };
 }
 
-/** A user as in the spec of a SubjectAccessReview. */
+/** As in the spec of a SubjectAccessReview. */
 interface User {
   readonly user: string;
   readonly uid?: string;
@@ -83,7 +80,7 @@ interface User {
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-/** Decodes the status of a TokenReview. */
+/** Decodes the status of a TokenReview. `undefined` if the token is not valid. */
 function userOf(status: unknown): User | undefined {
   if (fieldAt(status, 'authenticated') !== true) return undefined;
   const user = fieldAt(status, 'user');
@@ -104,11 +101,11 @@ interface Review<A> {
   readonly group: string;
   readonly kind: string;
   readonly keep: Ms;
-  /** Decodes the status of a review; `undefined`: a negative answer. */
+  /** Decodes a review's status. `undefined` means a negative answer. */
   readonly decode: (status: unknown) => A | undefined;
 }
 
-/** Sends reviews of one kind to the API server, and caches the positive answers. */
+/** Caches the positive answers. */
 class Reviews<A> {
   private readonly client: AuthorizationOptions['client'];
   private readonly clock: Clock;

@@ -10,24 +10,20 @@ export interface DiagnosticsOptions {
   readonly clock: Clock;
 }
 
-/** The methods of {@link diagnosticsHandler}. */
 export const DIAGNOSTICS_METHODS = ['GET', 'HEAD', 'PUT'];
 
 const READ = ['GET', 'HEAD'];
 
-/** The largest body, in bytes, of a request that sets the log verbosity. */
+/** In bytes, for a request that sets the log verbosity. */
 const MAX_BODY = 16;
-/** The default duration of a profile, as in Go's net/http/pprof. */
+/** As in Go's net/http/pprof. */
 const DEFAULT_SECONDS = 30;
-/**
- * The longest duration of a profile: a CPU profile takes up to a thousand samples per second, so a longer one would be
- * too large.
- */
+/** A CPU profile takes up to a thousand samples per second, so a longer one would be too large. */
 const MAX_SECONDS = 60;
 
 /**
  * Serves the paths of Cluster API's managers: `/metrics`, `/debug/flags/v` and `/debug/pprof/…`. The profiles are in
- * V8's formats, which Chrome DevTools, Visual Studio Code and speedscope read, not in the format of Go.
+ * V8's formats, not Go's. Chrome DevTools, Visual Studio Code and speedscope read them.
  */
 export function diagnosticsHandler({ metrics, setVerbosity, profiler, clock }: DiagnosticsOptions): HttpHandler {
   const profileHandler = newProfileHandlers(profiler, clock);
@@ -55,7 +51,7 @@ function logLevelHandler(setVerbosity: (verbosity: number) => void): HttpHandler
   };
 }
 
-/** Returns handlers that take CPU and heap profiles of this process, one at a time. */
+/** Only one CPU or heap profile is taken at a time. */
 function newProfileHandlers(profiler: Profiler, clock: Clock): (kind: keyof Profiler, fileName: string) => HttpHandler {
   let isBusy = false;
   // The query parameter `seconds` is the duration of the profile.

@@ -9,7 +9,7 @@ import { errorMessage } from '../text/error-text.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Runnable } from '../manager/runnable.ts';
 
-/** An address on which a server listens. An address without a host means all IPv6 and IPv4 addresses of the machine. */
+/** Without a host, the address means all IPv6 and IPv4 addresses of the machine. */
 export interface ListenAddress {
   readonly host?: string;
   /** The TCP port; 0 selects any free port. */
@@ -57,9 +57,8 @@ export interface HttpResponse {
 
 export type HttpHandler = (request: HttpRequest) => Promise<HttpResponse> | HttpResponse;
 
-/** The key, certificate and TLS settings of a server. */
 export interface TlsSource {
-  /** The TLS settings with which the server starts. Throws if there is no usable certificate. */
+  /** Throws if there is no usable certificate. */
   load(signal: AbortSignal): Promise<SecureContextOptions>;
   /** Calls `apply` after each change of the certificate, until the signal aborts. */
   watch(signal: AbortSignal, apply: (settings: SecureContextOptions) => void): Promise<void>;
@@ -71,11 +70,11 @@ export interface HttpServerOptions {
   readonly address: ListenAddress;
   readonly handler: HttpHandler;
   readonly logger: Logger;
-  /** How long a client may take to send a request; default: 10 s. */
+  /** For receiving a request. The default is 10 s. */
   readonly requestTimeout?: Ms;
   /** Default: GET and HEAD. */
   readonly methods?: readonly string[];
-  /** Undefined: plain HTTP. */
+  /** If undefined, the server uses plain HTTP. */
   readonly tls?: TlsSource;
 }
 
@@ -83,10 +82,10 @@ const TEXT = 'text/plain; charset=utf-8';
 
 const REQUEST_TIMEOUT: Ms = 10_000;
 const READ_METHODS = ['GET', 'HEAD'];
-/** Enough connections for a kubelet, which opens one per probe, and a few scrapers, which keep one each. */
+/** Enough for a kubelet, which opens one connection per probe, and for a few scrapers, which keep one each. */
 const MAX_CONNECTIONS = 64;
 
-/** A shared reason for `abort`, which would otherwise create a new exception each time. */
+/** Without a shared reason, each `abort` would create a new exception. */
 const CONNECTION_CLOSED = new Error('the client has closed the connection');
 
 export class HttpServer implements Runnable {
@@ -103,7 +102,7 @@ export class HttpServer implements Runnable {
     await untilAborted(signal, () => this.listening.promise);
   }
 
-  /** Resolves when the server listens, with the actual port, also if the configured port is 0. */
+  /** Resolves when the server listens, with the actual port if the configured one is 0. */
   address(): Promise<ListenAddress> {
     return this.listening.promise;
   }
@@ -179,9 +178,9 @@ export class HttpServer implements Runnable {
 }
 
 /**
- * Makes the server close its oldest connection when a further client connects, instead of refusing the new one: clients
- * that hold connections must not block the kubelet's probes. `closeAll` closes all connections, even those whose TLS
- * handshake has not ended.
+ * When a further client connects, the server closes its oldest connection instead of refusing the new one, because
+ * clients that hold connections must not block the kubelet's probes. `closeAll` closes all connections, even those
+ * whose TLS handshake has not ended.
  */
 function limitConnections(server: Server): { readonly closeAll: () => void } {
   // The oldest comes first: a Set keeps the order of insertion.
@@ -219,7 +218,7 @@ export const methodNotAllowed = (allowed: readonly string[]): HttpResponse => ({
   body: 'method not allowed\n',
 });
 
-/** Describes the error without Node's own message, which begins with a system call and a code. */
+/** Node's own message begins with a system call and a code, so it is not shown. */
 function describeListenError(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return 'the port is taken by another process';

@@ -8,7 +8,7 @@ export interface Profiler {
   heap(wait: () => Promise<void>): Promise<string>;
 }
 
-/** The average number of allocated bytes per sample of the heap profile. This is V8's default. */
+/** V8's default for the average number of allocated bytes per sample. */
 const HEAP_SAMPLING_BYTES = 32_768;
 
 /** node:inspector is loaded at the first profile, because the module takes memory. */

@@ -4,14 +4,12 @@ import { formatTimestamp } from '../env/timestamp.ts';
 import type { Random } from '../env/random.ts';
 
 const DAY: Ms = 24 * 3_600_000;
-/** How long a self-signed certificate is valid: longer than any process runs. No client can verify it. */
+/** Longer than any process runs. No client can verify the certificate. */
 export const VALID_FOR: Ms = 10 * 365 * DAY;
-/**
- * The validity of a self-signed certificate begins this long before its creation, because the clocks of clients differ.
- */
+/** The validity begins this long before the creation, because the clocks of clients differ. */
 export const CLOCK_SKEW: Ms = 3_600_000;
 
-/** The content of the PEM files of a TLS server. */
+/** The content of PEM files. */
 export interface KeyPair {
   readonly cert: string;
   readonly key: string;
@@ -24,7 +22,7 @@ export interface CertificateRequest {
   readonly notAfter: Ms;
 }
 
-/** Encodes an ASN.1 value in DER (ITU-T X.690): its tag, its length below 64 KiB, and its content. */
+/** Encodes an ASN.1 value in DER (ITU-T X.690). The content must be shorter than 64 KiB. */
 function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(contents);
   const { length } = content;
@@ -36,7 +34,7 @@ const hex = (digits: string): Buffer => Buffer.from(digits.replaceAll(' ', ''), 
 const sequence = (...items: readonly Uint8Array[]): Buffer => der(0x30, ...items);
 const bitString = (bytes: Uint8Array): Buffer => der(0x03, Buffer.of(0), bytes);
 
-/** The parts of every certificate, in DER. In a certificate, X.509 version 3 has the number 2. */
+/** In DER. In a certificate, X.509 version 3 has the number 2. */
 const VERSION_3 = hex('a0 03 02 01 02');
 const ECDSA_WITH_SHA256 = hex('30 0a 06 08 2a8648ce3d040302');
 const COMMON_NAME = hex('06 03 550403');
@@ -44,12 +42,12 @@ const NO_AUTHORITY = hex('30 0c 06 03 551d13 01 01 ff 04 02 3000'); // basicCons
 const DIGITAL_SIGNATURE = hex('30 0e 06 03 551d0f 01 01 ff 04 04 03020780'); // keyUsage, critical
 const SERVER_AUTH = hex('30 13 06 03 551d25 04 0c 300a 06 08 2b06010505070301'); // extendedKeyUsage
 const SUBJECT_ALT_NAME = hex('06 03 551d11');
-/** The IP addresses 127.0.0.1 and ::1 as a GeneralName (RFC 5280, 4.2.1.6). */
+/** 127.0.0.1 and ::1 as a GeneralName (RFC 5280, 4.2.1.6). */
 const LOOPBACK = hex('87 04 7f000001 87 10 00000000000000000000000000000001');
 
 /**
  * Creates a P-256 key and a self-signed TLS server certificate. The certificate is encoded here, because Node.js has no
- * function for that; OpenSSL creates the key and the signature.
+ * function for that. OpenSSL creates the key and the signature.
  */
 export function selfSignedCertificate({ hostname, notBefore, notAfter }: CertificateRequest, random: Random): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -74,19 +72,14 @@ export function selfSignedCertificate({ hostname, notBefore, notAfter }: Certifi
   };
 }
 
-/**
- * Returns a serial number of 16 bytes. The first byte is between 64 and 127, so the number is positive and has no
- * leading 0.
- */
+/** 16 bytes. The first byte is between 64 and 127, so the number is positive and has no leading 0. */
 function serialNumber(random: Random): Buffer {
   const bytes = hex(random.uuid().replaceAll('-', ''));
   bytes[0] = 0x40 | ((bytes[0] ?? 0) & 0x3f);
   return der(0x02, bytes);
 }
 
-/**
- * Encodes a time as RFC 5280 requires: until 2049 as UTCTime, with a two-digit year, and after that as GeneralizedTime.
- */
+/** RFC 5280 requires UTCTime, with a two-digit year, until 2049, and GeneralizedTime after that. */
 function time(at: Ms): Buffer {
   const digits = formatTimestamp(at).replaceAll(/[-:T]/g, '');
   return digits < '2050' ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits));

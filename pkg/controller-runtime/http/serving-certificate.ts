@@ -9,7 +9,7 @@ import type { Random } from '../env/random.ts';
 import type { TlsSource } from './http-server.ts';
 import { CLOCK_SKEW, VALID_FOR, selfSignedCertificate, type KeyPair } from './self-signed-certificate.ts';
 
-/** The same interval as in controller-runtime's certwatcher. */
+/** As in controller-runtime's certwatcher. */
 const CHECK_INTERVAL: Ms = 10_000;
 
 export interface CertificateFiles {
@@ -18,22 +18,22 @@ export interface CertificateFiles {
 }
 
 export interface ServingCertificateOptions {
-  /** The PEM files of the certificate and its key; undefined: the certificate is self-signed. */
+  /** PEM files. If undefined, the certificate is self-signed. */
   readonly files?: CertificateFiles | undefined;
-  /** The name of this host in a self-signed certificate. */
+  /** This host's name, for a self-signed certificate. */
   readonly hostname: string;
-  /** The TLS settings other than key and certificate. */
+  /** Without key and certificate. */
   readonly settings: SecureContextOptions;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Called with the time at which the certificate in use expires, in ms since 1970. */
+  /** When the certificate in use expires, in ms since 1970. */
   readonly onExpiryKnown: (at: Ms) => void;
 }
 
 /**
- * The certificate of a TLS server. It is self-signed, or it comes from files, which are read again when they change. If
- * the files are invalid, this is logged, and the previous certificate stays in use.
+ * A certificate from files is read again when they change. If the files are invalid, this is logged, and the previous
+ * certificate stays in use.
  */
 export class ServingCertificate implements TlsSource {
   private readonly options: ServingCertificateOptions;

@@ -1,7 +1,7 @@
 import { isRecord, type UnknownRecord } from './record.ts';
 
-// The functions of this file are for JSON values. A field with the value `undefined` counts as absent. Loops replace
-// recursions: the API server accepts fields that are nested more deeply than the stack allows a recursion.
+// These functions are for JSON values. A field with the value `undefined` counts as absent. Loops replace recursions,
+// because the API server accepts fields that are nested more deeply than the stack allows a recursion.
 
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -18,7 +18,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   return true;
 }
 
-/** Freezes a value with all values in it, and returns it. */
+/** Freezes all values in `value`, too. */
 export function deepFreeze<A>(value: A): A {
   const unvisited: unknown[] = [value];
   while (unvisited.length > 0) {

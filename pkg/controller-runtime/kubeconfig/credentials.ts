@@ -5,9 +5,9 @@ import { untilAborted, withDeadline } from '../async/deadline.ts';
 import { SingleFlight } from '../async/single-flight.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 
-/** A token or certificate file that was rotated is read again after this time at the latest. */
+/** A rotated token or certificate file is read again after this time at the latest. */
 const CACHED_FOR: Ms = 10_000;
-/** The time limit for getting credentials. A plugin that gets a token from a cloud needs a second or two. */
+/** A plugin that gets a token from a cloud needs a second or two. */
 const DEADLINE: Ms = 20_000;
 
 export interface KubeCredentials {
@@ -26,8 +26,8 @@ export interface TlsMaterial {
 }
 
 /**
- * The credentials of a kubeconfig, as client-node's KubeConfig computes them. They are cached for ten seconds, or until
- * `refresh` reloads the kubeconfig; a failure is not cached.
+ * Computes credentials with client-node's KubeConfig. They are cached for ten seconds, or until `refresh` reloads the
+ * kubeconfig. A failure is not cached.
  */
 export class CredentialSource {
   private readonly load: () => Kubeconfig;
@@ -36,10 +36,7 @@ export class CredentialSource {
   private cached: { readonly at: Ms; readonly credentials: KubeCredentials } | undefined;
   private readonly flight = new SingleFlight<KubeCredentials>();
   private reloadedAt: Ms | undefined;
-  /**
-   * The number of loads, which is the key of the SingleFlight, so that no request after a reload gets credentials from
-   * the old kubeconfig.
-   */
+  /** The SingleFlight's key, so that no request after a reload gets credentials from the old kubeconfig. */
   private loads = 0;
 
   /** @throws KubeconfigError if the kubeconfig cannot be used */
@@ -69,8 +66,8 @@ export class CredentialSource {
 
   /**
    * Must be called after the API server has refused the credentials `used` with 401. Reloads the kubeconfig, at most
-   * every ten seconds: an API server that refuses everything must not cause an exec plugin to run for each request.
-   * Returns `undefined` if the credentials are unchanged.
+   * every ten seconds, because an API server that refuses everything must not cause an exec plugin to run for each
+   * request. Returns `undefined` if the credentials are unchanged.
    */
   async refresh(used: KubeCredentials, signal: AbortSignal): Promise<KubeCredentials | undefined> {
     const now = this.clock.monotonic();
@@ -125,7 +122,7 @@ function material(name: 'ca' | 'cert' | 'key', value: unknown): Pick<TlsMaterial
   return typeof value === 'string' || Buffer.isBuffer(value) ? { [name]: value } : {};
 }
 
-/** Removes the trailing newline of a token from a file or an exec plugin, which an HTTP header cannot contain. */
+/** A token from a file or an exec plugin may end with a newline, which an HTTP header cannot contain. */
 function headersOf(headers: RequestOptions['headers']): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers ?? {}).flatMap(([name, value]) =>

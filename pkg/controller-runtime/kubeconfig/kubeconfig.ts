@@ -10,7 +10,7 @@ import { execPlugin, forClientNode } from './user.ts';
 
 export { KubeconfigError } from './checker.ts';
 
-/** The folder where the kubelet mounts the service account token of a pod. */
+/** Where the kubelet mounts a pod's service account token. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 export interface KubeconfigOptions {
@@ -20,13 +20,12 @@ export interface KubeconfigOptions {
   readonly context?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
-  /** A kubeconfig from outside of this machine, for example from a Secret. It is used in place of all others. */
+  /** A kubeconfig from outside of this machine, such as a Secret. It replaces all others. */
   readonly received?: KubeconfigFile;
   /** Only tests set it. */
   readonly serviceAccountDir?: string;
 }
 
-/** The part of a kubeconfig that the manager uses. */
 export interface Kubeconfig {
   readonly config: KubeConfig;
   /** For messages, e.g. `kubeconfig /home/ann/.kube/config`. */
@@ -34,19 +33,17 @@ export interface Kubeconfig {
   readonly server: URL;
   readonly proxy: URL | undefined;
   /**
-   * The namespace of the manager's pod; always undefined with a kubeconfig file, even if its current context sets a
-   * namespace.
+   * The namespace of the manager's pod. Undefined with a kubeconfig file, even if its current context sets a namespace.
    */
   readonly podNamespace: string | undefined;
-  /** The namespace of the context of a kubeconfig file. */
+  /** The namespace in a kubeconfig file's context. */
   readonly contextNamespace?: string | undefined;
 }
 
-/** An entry of `contexts`, `clusters` or `users` of a kubeconfig. */
 interface NamedEntry {
   readonly name: string;
   readonly content: UnknownRecord;
-  /** The folder to which the paths in the entry are relative. */
+  /** The paths in the entry are relative to this folder. */
   readonly folder: string;
 }
 
@@ -84,7 +81,7 @@ function readFile(path: string): KubeconfigFile {
   return { path, text };
 }
 
-/** Reads the files. Ignores missing files unless all of them are missing, as kubectl does. */
+/** Ignores missing files unless all of them are missing, as kubectl does. */
 function readFiles(list: string): readonly KubeconfigFile[] {
   const paths = list.split(delimiter).filter((path) => path !== '');
   const files = paths.flatMap((path) => {
@@ -107,7 +104,7 @@ function readFileIfExists(path: string): string | undefined {
   }
 }
 
-/** Merges kubeconfig files. If several files contain an entry of the same name, uses the first one, as kubectl does. */
+/** If several files contain an entry of the same name, the first one counts, as in kubectl. */
 function merge(files: readonly KubeconfigFile[]) {
   const parsed = files.map((file) => ({ file, document: parse(file) }));
   const entries = (list: string, content: string): readonly NamedEntry[] => {
@@ -167,7 +164,7 @@ function entriesOf(
 const namesOf = (entries: readonly NamedEntry[]): string =>
   entries.length === 0 ? '(none)' : entries.map(({ name }) => name).join(', ');
 
-/** Selects the entries of the context. Ignores mistakes in other entries. */
+/** Ignores mistakes in entries that the context does not use. */
 function selectContext(
   { source, contexts, clusters, users, currentContext }: ReturnType<typeof merge>,
   chosen: string | undefined,
@@ -208,10 +205,7 @@ const LOCAL_FIELDS = [
   'certificate-authority',
 ];
 
-/**
- * Refuses local fields, because a user who can write a kubeconfig that others receive must not be able to run programs
- * or read files on their machines.
- */
+/** A user who can write a kubeconfig that others receive must not run programs or read files on their machines. */
 function refuseLocalFields(source: string, { name, content }: NamedEntry): void {
   const field = LOCAL_FIELDS.find((each) => content[each] !== undefined);
   if (field !== undefined)
@@ -249,10 +243,7 @@ function buildKubeconfig(
   return { config, source, server, proxy };
 }
 
-/**
- * Makes paths absolute. Removes a path if the entry also contains the data inline, because client-node would prefer the
- * path.
- */
+/** Removes a path if the entry also contains the data inline, because client-node would prefer the path. */
 function withAbsolutePaths({ content, folder }: NamedEntry, fields: readonly string[]): UnknownRecord {
   const paths: UnknownRecord = Object.fromEntries(
     fields.flatMap((field) => {

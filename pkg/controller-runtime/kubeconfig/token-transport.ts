@@ -3,7 +3,6 @@ import { joinHeaderValues, newDispatcher } from '../network/dispatcher.ts';
 import type { ProxyChoice } from '../network/environment-proxy.ts';
 import type { Transport } from '../client/transport.ts';
 
-/** How to reach an API server without a kubeconfig. */
 export interface ServerAccess {
   readonly url: URL;
   /** The only trusted certificate authority, in PEM. */
@@ -19,7 +18,7 @@ export interface ServerConnections extends Transport {
 export type ConnectToServer = (access: ServerAccess) => ServerConnections;
 
 const CONNECT_TIMEOUT: Ms = 5_000;
-/** Enough connections for all evictions that are sent at the same time. */
+/** Enough for all evictions that are sent at the same time. */
 const MAX_CONNECTIONS = 10;
 
 export const newConnectToServer =

@@ -5,7 +5,7 @@ import { CredentialSource, type KubeCredentials } from './credentials.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../client/transport.ts';
 
-/** Each watch occupies one connection; workers and the Event writer use the others. */
+/** Each watch occupies one connection. Workers and the Event writer use the others. */
 const MAX_CONNECTIONS = 64;
 /** One connection for a renewal, and two to replace connections that a firewall has dropped without closing them. */
 const MAX_LEASE_CONNECTIONS = 3;

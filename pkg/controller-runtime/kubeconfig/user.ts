@@ -9,9 +9,9 @@ import { tryJson } from '../client/requests/error-response.ts';
 
 type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
 
-/** A name that none of client-node's own authenticators uses. */
+/** None of client-node's own authenticators uses this name. */
 const EXEC_PLUGIN = 'exec-plugin';
-/** How long a plugin may run: longer than requests wait for credentials. */
+/** Longer than requests wait for credentials. */
 const KILLED_AFTER: Ms = 22_000;
 
 /**
@@ -83,8 +83,8 @@ async function runPlugin(exec: UnknownRecord, folder: string, cluster: UnknownRe
 }
 
 /**
- * Describes the failure without Node.js's error, which contains the plugin's arguments and output: either may contain a
- * secret. Shows only the first word of the command, because a user may have written arguments there.
+ * Node.js's error contains the plugin's arguments and output, and either may contain a secret. Shows only the first
+ * word of the command, because a user may have written arguments there.
  */
 function describePluginFailure(command: string, error: unknown): string {
   const plugin = `the exec plugin "${command.split(/\s/, 1)[0]}"`;
@@ -94,7 +94,7 @@ function describePluginFailure(command: string, error: unknown): string {
   return `${plugin} ${end}. Run it in a shell to see what it prints, which is not shown here because it may contain secrets`;
 }
 
-/** The extension of a kubeconfig cluster that contains settings for exec plugins. */
+/** A kubeconfig cluster's extension with settings for exec plugins. */
 const EXEC_EXTENSION = 'client.authentication.k8s.io/exec';
 
 /**

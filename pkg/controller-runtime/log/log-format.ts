@@ -55,7 +55,7 @@ function textValue(value: unknown): string | number | boolean | null {
   return toJson(value);
 }
 
-/** Reports whether a value is a reference to a Kubernetes object, which klog writes as `namespace/name`. */
+/** klog writes a reference to a Kubernetes object as `namespace/name`. */
 function isObjectKey(value: unknown): value is { readonly namespace: string; readonly name: string } {
   if (typeof value !== 'object' || value === null || Object.keys(value).length !== 2) return false;
   return (
@@ -66,10 +66,7 @@ function isObjectKey(value: unknown): value is { readonly namespace: string; rea
 const quote = (text: string): string => JSON.stringify(text);
 const printable = (line: string): string => (hasHidden(line) ? quote(line) : line);
 
-/**
- * Formats a record with the fields of Kubernetes' JSON logging (component-base), a field per key of the log call,
- * `level` and `stack`.
- */
+/** Uses the fields of Kubernetes' JSON logging (component-base), one per key of the log call, `level` and `stack`. */
 export function formatJson(record: LogRecord): string {
   const stack = record.error === undefined ? undefined : errorStack(record.error);
   const fields = {

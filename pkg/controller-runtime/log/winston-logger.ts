@@ -17,7 +17,7 @@ export interface WinstonLoggerOptions {
 }
 
 export interface ClosableLogger extends Logger {
-  /** Sets the verbosity of this logger and of all loggers derived from it. */
+  /** Also applies to all derived loggers. */
   setVerbosity(verbosity: number): void;
   /** Resolves when all log lines are written. Later lines are written without winston's buffer. */
   flush(): Promise<void>;

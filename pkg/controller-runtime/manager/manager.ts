@@ -5,12 +5,9 @@ import type { HealthCheck } from '../http/health.ts';
 import { LeadershipLost, type LeaderElection } from '../election/leader-election.ts';
 import { RunnableGroup, type Runnable } from './runnable.ts';
 
-/**
- * How long all parts together may take to stop: the default of controller-runtime, and of a pod's
- * `terminationGracePeriodSeconds`.
- */
+/** The default of controller-runtime, and of a pod's `terminationGracePeriodSeconds`, for all parts together. */
 export const GRACE_PERIOD: Ms = 30_000;
-/** How long Events are still written that were recorded before the lease was lost or the grace period ended. */
+/** For Events that were recorded before the lease was lost or the grace period ended. */
 export const RECORDER_FLUSH_TIMEOUT: Ms = 2_000;
 
 export type Part = 'recorder' | 'server' | 'cache' | 'controller';
@@ -18,7 +15,7 @@ export type Part = 'recorder' | 'server' | 'cache' | 'controller';
 export interface ManagerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Undefined: this process leads from the start. */
+  /** If undefined, this process leads from the start. */
   readonly election?: LeaderElection;
 }
 
@@ -29,9 +26,9 @@ export interface ManagerOptions {
  */
 export class Manager {
   private readonly options: ManagerOptions;
-  /** Aborted with the error of the part that failed, or with {@link STOPPED}. */
+  /** Aborts with the failed part's error, or with {@link STOPPED}. */
   private readonly ending = new AbortController();
-  /** Aborted when the lease is lost. The manager then waits only for the recorders. */
+  /** After the loss of the lease, the manager waits only for the recorders. */
   private readonly leaseLost = new AbortController();
   private readonly groups: Readonly<Record<Part, RunnableGroup>>;
   private readonly lease: RunnableGroup;
@@ -71,8 +68,8 @@ export class Manager {
   };
 
   /**
-   * Runs until `signal` aborts, then stops all parts. Throws when a part fails or returns early, the lease is lost, or a
-   * part does not stop within the grace period; the process must then exit at once.
+   * Runs until `signal` aborts, then stops all parts. Throws when a part fails or returns early, the lease is lost, or
+   * a part does not stop within the grace period. The process must then exit at once.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.phase !== 'built') throw new Error('a manager runs once');
@@ -123,10 +120,7 @@ export class Manager {
     logger.info('Stopped');
   }
 
-  /**
-   * Returns the names of the parts that are still running. The lease is not released but expires, because such a part
-   * may still act as leader.
-   */
+  /** Returns the names of the running parts. One may still act as leader, so the lease expires and is not released. */
   private async stopWithoutWaiting(): Promise<readonly string[]> {
     const left = this.workGroups.flatMap((group) => group.running());
     for (const group of [...this.workGroups, this.lease]) void group.stop();
@@ -137,14 +131,14 @@ export class Manager {
     return left;
   }
 
-  /** Returns all groups except the recorders and the leader election, in the order in which they stop. */
+  /** All groups except the recorders and the leader election, in the order in which they stop. */
   private get workGroups(): readonly RunnableGroup[] {
     const { controller, cache, server } = this.groups;
     return [controller, cache, server];
   }
 }
 
-/** Removes the name of the part that threw the error if the lease was lost. */
+/** If the lease was lost, the name of the part that threw does not matter. */
 const unwrapLeadershipLost = (error: unknown): unknown =>
   error instanceof Error && error.cause instanceof LeadershipLost ? error.cause : error;
 

@@ -14,14 +14,11 @@ export interface Runnable {
    * once.
    */
   started?(signal: AbortSignal): Promise<void>;
-  /** Returns the latest error that prevents this part from starting, in words for an operator. */
+  /** The latest error that prevents this part from starting, in words for an operator. */
   currentProblem?(): string | undefined;
-  /** Returns why this part has failed for minutes, in words for an operator. The manager is then not ready. */
+  /** Why this part has failed for minutes, in words for an operator. The manager is then not ready. */
   outage?(): string | undefined;
-  /**
-   * Returns for how long this cache has been outdated; 0 while it is up to date or the API server does not serve the
-   * kind.
-   */
+  /** How long this cache has been outdated. 0 while it is up to date or the API server does not serve the kind. */
   outdatedFor?(): Ms;
 }
 
@@ -30,7 +27,6 @@ interface Member {
   phase: 'waiting' | 'starting' | 'started' | 'ended';
 }
 
-/** Parts of the manager that are started together and stopped together. */
 export class RunnableGroup {
   private readonly logger: Logger;
   private readonly onFailure: (error: unknown) => void;
@@ -66,10 +62,7 @@ export class RunnableGroup {
     await Promise.all(this.runs);
   }
 
-  /**
-   * Returns the names of the parts that have not started yet, each with its {@link Runnable.currentProblem} if it has
-   * one.
-   */
+  /** Returns the names of the parts, each with its {@link Runnable.currentProblem} if it has one. */
   notStarted(): readonly string[] {
     return this.members
       .filter(({ phase }) => phase === 'waiting' || phase === 'starting')
@@ -79,7 +72,7 @@ export class RunnableGroup {
       });
   }
 
-  /** Returns the names of the started parts that report a {@link Runnable.outage}, each with this outage. */
+  /** Returns the names of the started parts that have a {@link Runnable.outage}, each with this outage. */
   outages(): readonly string[] {
     return this.members.flatMap(({ phase, runnable }) => {
       const outage = phase === 'started' ? runnable.outage?.() : undefined;

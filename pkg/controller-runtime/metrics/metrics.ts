@@ -63,14 +63,14 @@ export class Metrics {
     return {
       recordAdd: (): void => adds.inc(labels),
       recordRetry: (): void => retries.inc(labels),
-      /** Records how long a key was ready before a worker took it. */
+      /** `span` is from when the key was ready until a worker took it. */
       recordQueueDuration: (span: Ms): void => queueDuration.observe(labels, span / 1000),
       recordWorkDuration: (span: Ms): void => workDuration.observe(labels, span / 1000),
       registerGauges: (queue: QueueGauges): void => void this.queues.set(name, queue),
     };
   }
 
-  /** `name` is the name of the Lease. */
+  /** `name` is the Lease's. */
   leaderElection(name: string) {
     const { master, slowPaths } = this.election;
     master.set({ name }, 0);
@@ -82,7 +82,6 @@ export class Metrics {
   }
 }
 
-/** Registers metrics that all have the same labels. */
 function metricsWith<Label extends string>(registry: Registry, labelNames: readonly Label[]) {
   const common = (name: string, help: string) => ({ name, help, labelNames, registers: [registry] });
   return {
@@ -124,7 +123,7 @@ function reconcileMetrics(registry: Registry) {
   };
 }
 
-/** The gauges, which are read at each scrape. */
+/** Read at each scrape. */
 interface QueueGauges {
   depth(): number;
   processing(): readonly Ms[];
@@ -177,7 +176,7 @@ function electionMetrics(registry: Registry) {
   };
 }
 
-/** Registers a gauge whose values `collect` sets at each scrape. */
+/** `collect` sets the gauge's values at each scrape. */
 export function registerCollected<Label extends string>(
   registry: Registry,
   options: { readonly name: string; readonly help: string; readonly labelNames?: readonly Label[] },

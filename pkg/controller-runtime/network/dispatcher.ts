@@ -2,22 +2,19 @@ import { Agent, Pool, ProxyAgent, type Dispatcher } from 'undici';
 import type { Ms } from '../env/clock.ts';
 
 export interface DispatcherOptions {
-  /** The proxy for all requests; undefined: the servers are reached directly. */
+  /** If undefined, the servers are reached directly. */
   readonly proxy: URL | undefined;
-  /** The maximum number of connections to one server. */
+  /** Per server. */
   readonly connections: number;
-  /** How long each step of a new connection may take: TCP, TLS, and the answer of a proxy to CONNECT. */
+  /** Applies to each step of a new connection: TCP, TLS, and a proxy's answer to CONNECT. */
   readonly connectTimeout: Ms;
-  /** How long an idle connection stays open, unless the server announces a different time; default: 4 s. */
+  /** How long an idle connection stays open, unless the server announces a different time. The default is 4 s. */
   readonly keepAliveTimeout?: Ms;
-  /** The TLS and keep-alive options of the sockets to the servers. */
+  /** For the sockets to the servers. */
   readonly socket?: NonNullable<ProxyAgent.Options['requestTls']>;
 }
 
-/**
- * Creates a dispatcher for requests over HTTP/1.1, directly or in tunnels through a proxy. The dispatcher does not
- * limit the time of a response: the signal of the caller limits the time of a request.
- */
+/** Sends HTTP/1.1 requests, directly or in proxy tunnels. Only the caller's signal limits the time of a request. */
 export function newDispatcher({
   proxy,
   connections,
@@ -48,8 +45,8 @@ export function newDispatcher({
 }
 
 /**
- * Returns a dispatcher that calls `check` once a request has a connection; undici writes the request in the same turn
- * of the event loop. If `check` throws, the request is not sent, and fails with that error.
+ * Calls `check` once a request has a connection. undici writes the request in the same turn of the event loop. If
+ * `check` throws, the request is not sent, and fails with that error.
  */
 export const withCheck = (dispatcher: Dispatcher, check: () => void): Dispatcher =>
   dispatcher.compose((dispatch) => (options, handler) => dispatch(options, new CheckingHandler(handler, check)));
@@ -89,7 +86,7 @@ type HandlerArguments<Event extends keyof Dispatcher.DispatchHandler> = Paramete
   NonNullable<Dispatcher.DispatchHandler[Event]>
 >;
 
-/** Joins the values of repeated headers with `, `, as HTTP allows (RFC 9110, section 5.3). */
+/** Joins the values of repeated headers with commas, as HTTP allows (RFC 9110, section 5.3). */
 export function joinHeaderValues(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): Record<string, string> {

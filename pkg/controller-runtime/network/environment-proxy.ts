@@ -9,7 +9,7 @@ export const parseHttpUrl = (text: string): URL | undefined => {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Chooses the proxy for a server; undefined: the server is reached directly. */
+/** `undefined` means that the server is reached directly. */
 export type ProxyChoice = (server: URL) => URL | undefined;
 
 type Exemption = (server: { readonly host: string; readonly port: string }) => boolean;
@@ -54,7 +54,7 @@ function firstSet(env: Environment, name: string): { readonly name: string; read
   return undefined;
 }
 
-/** Reports whether a text has a scheme. In `proxy:3128`, the text before the colon is a host, not a scheme. */
+/** In `proxy:3128`, the text before the colon is a host, not a scheme. */
 const hasScheme = (text: string): boolean => /^[a-z][a-z0-9+.-]*:\/\/[^/]/i.test(text);
 
 const LOOPBACK = new BlockList();
@@ -70,7 +70,7 @@ function exemptionsOf(noProxy: string): readonly Exemption[] {
 }
 
 /**
- * Reads an entry of NO_PROXY: `*`, an address range, or an address or domain with an optional port. `example.org` means
+ * An entry of NO_PROXY is `*`, an address range, or an address or domain with an optional port. `example.org` means
  * this host and its subdomains, `.example.org` and `*.example.org` only the subdomains.
  */
 function exemptionOf(entry: string): Exemption | undefined {
@@ -91,7 +91,7 @@ function exemptionOf(entry: string): Exemption | undefined {
     (server.host.endsWith(suffix.startsWith('.') ? suffix : `.${suffix}`) || server.host === suffix) && hasPort(server);
 }
 
-/** Parses an address range such as `10.0.0.0/8`. */
+/** The text is an address range such as `10.0.0.0/8`. */
 function rangeOf(entry: string): BlockList | undefined {
   const [, address = '', length = ''] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
   const family = isIP(address);

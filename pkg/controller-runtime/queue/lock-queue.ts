@@ -6,7 +6,7 @@
 export class LockQueue {
   private readonly wake: (id: string) => void;
   private readonly locked = new Set<string>();
-  /** The requested names by entry ID, in the order of the first requests. */
+  /** By entry ID, in the order of the first requests. */
   private readonly waiting = new Map<string, readonly string[]>();
 
   /** `wake` gets the ID of an entry that should call `tryRun` again. */
@@ -14,7 +14,7 @@ export class LockQueue {
     this.wake = wake;
   }
 
-  /** Locks all of `names`, runs `work`, and unlocks the names. If one of the names is locked, returns `undefined`. */
+  /** Returns `undefined` if one of `names` is locked. Otherwise locks all of them while `work` runs. */
   tryRun<A>(id: string, names: readonly string[], work: () => Promise<A>): Promise<A> | undefined {
     if (names.some((name) => this.locked.has(name))) {
       this.waiting.set(id, names);

@@ -37,20 +37,20 @@ export interface ReadyItem {
   /** The keys of a group wait for the same remote system, so a hanging system blocks only the slots of its group. */
   readonly group: string;
   readonly priority: QueuePriority;
-  /** The monotonic time since which the key is ready. */
+  /** On the monotonic clock. */
   readonly readySince: Ms;
 }
 
 interface Running {
   all: number;
-  /** The number of running items with priority `low`. */
+  /** Running items with priority `low`. */
   low: number;
 }
 
 interface Group<Item> {
   running: number;
   handOuts: number;
-  /** The ready items by priority, oldest first. */
+  /** Oldest first. */
   readonly ready: Readonly<Record<QueuePriority, Map<string, Item>>>;
 }
 
@@ -89,7 +89,7 @@ export class ReadyKeys<Item extends ReadyItem> {
     this.forgetIfEmpty(item);
   }
 
-  /** Returns undefined if no item has a free slot. */
+  /** Returns `undefined` if no item has a free slot. */
   take(): Item | undefined {
     const { slots } = this;
     if (this.running.all >= slots.total) return undefined;
@@ -108,7 +108,7 @@ export class ReadyKeys<Item extends ReadyItem> {
     return undefined;
   }
 
-  /** Frees the slot of an item that {@link take} has returned. */
+  /** `item` must come from {@link take}. */
   finish(item: Item): void {
     this.countRunning(item, -1);
     this.groupOf(item).running -= 1;

@@ -3,7 +3,7 @@ import type { ObjectKey } from '../client/types.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { ReadyKeys, isHigher, type QueuePriority, type ReadyItem, type Slots } from './ready-keys.ts';
 
-/** The backoff of a key doubles between these bounds of client-go (default_rate_limiters.go). */
+/** client-go's bounds (default_rate_limiters.go). A key's backoff doubles. */
 const BASE_BACKOFF: Ms = 5;
 const MAX_BACKOFF: Ms = 1_000_000;
 
@@ -12,11 +12,11 @@ export type WorkqueueMetrics = ReturnType<Metrics['workqueue']>;
 export interface WorkqueueOptions {
   readonly clock: Clock;
   readonly metrics?: WorkqueueMetrics;
-  /** How many keys can be processed at the same time. Undefined: as many as there are calls of `get`. */
+  /** How many keys can be processed at the same time. If undefined, as many as there are calls of `get`. */
   readonly slots?: Slots;
   /**
-   * The group of a key within its namespace, for example the remote system that its reconcile calls; read when the key
-   * becomes ready, and when a ready key is added again. Undefined: a namespace is one group.
+   * A key's group within its namespace, for example the remote system that its reconcile calls. Read when the key
+   * becomes ready, and when a ready key is added again. If undefined, a namespace is one group.
    */
   readonly groupOf?: (key: ObjectKey) => string;
 }
@@ -78,12 +78,11 @@ export class Workqueue {
     });
   }
 
-  /** Returns the number of keys that wait for a worker. */
+  /** Counts the keys that wait for a worker. */
   get length(): number {
     return this.ready.size;
   }
 
-  /** Returns how many keys can be processed at the same time. */
   get mostWorkers(): number {
     return this.slots.total;
   }
@@ -133,7 +132,7 @@ export class Workqueue {
     }
   }
 
-  /** Adds the key after its backoff, which doubles at each call until `forget`. */
+  /** The backoff doubles at each call until `forget`. */
   addRateLimited(key: ObjectKey): void {
     const id = idOf(key);
     const failures = this.failures.get(id) ?? 0;
@@ -141,15 +140,12 @@ export class Workqueue {
     this.addAfter(key, Math.min(BASE_BACKOFF * 2 ** failures, MAX_BACKOFF));
   }
 
-  /** Resets the backoff of the key, which stays queued. */
+  /** Resets only the backoff. The key stays queued. */
   forget(key: ObjectKey): void {
     this.failures.delete(idOf(key));
   }
 
-  /**
-   * Returns the next key, for which the worker must call `done`; `undefined` after `shutDown` when no key can be handed
-   * out.
-   */
+  /** The worker must call `done` for the key. Returns `undefined` after `shutDown` when no key can be handed out. */
   get(): Promise<ObjectKey | undefined> {
     const next = this.takeNext();
     if (next !== undefined) return Promise.resolve(next);
@@ -215,7 +211,7 @@ export class Workqueue {
     this.ready.add(ready);
   }
 
-  /** Moves a ready key if its group or priority has changed; otherwise the key keeps its place in the order. */
+  /** Moves a ready key if its group or priority has changed. Otherwise the key keeps its place in the order. */
   private replace(item: Item, before: ReadyKey): void {
     if (this.groupOf(item.key) === before.group && item.priority === before.priority) return;
     this.ready.delete(before);
@@ -247,5 +243,5 @@ function raisePriority(item: Item, priority: QueuePriority): void {
   item.priority = isHigher(priority, current) ? priority : current;
 }
 
-/** Returns a unique ID: namespaces and names do not contain slashes. */
+/** Unique, because namespaces and names do not contain slashes. */
 const idOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;

@@ -12,7 +12,7 @@ import type { Json, OpenApi, Rule } from './openapi.ts';
  */
 export interface Field<out A> extends t.Decoder<unknown, A> {
   readonly openapi: OpenApi;
-  /** Returns what a user can do if the field with this path is missing, for example `set spec.roleARN to a string`. */
+  /** Says what a user can do if the field with this path is missing, for example `set spec.roleARN to a string`. */
   readonly remedy: (path: string) => string;
 }
 
@@ -28,7 +28,6 @@ type Properties = Readonly<Record<string, Property>>;
 
 type OptionalKeys<P> = { [K in keyof P]: P[K] extends Optional<unknown> ? K : never }[keyof P];
 
-/** The TypeScript type of an object with the declared properties `P`. */
 export type ObjectOf<P> = {
   readonly [K in Exclude<keyof P, OptionalKeys<P>>]: TypeOf<P[K]>;
 } & {
@@ -78,7 +77,7 @@ const primitive = <A>(name: string, is: (u: unknown) => u is A, openapi: OpenApi
 const fail = <A>(expected: string, input: unknown, context: t.Context): t.Validation<A> =>
   t.failure(input, context, expected);
 
-/** Appends validation errors one by one: `push(...added)` with a hundred thousand errors overflows the stack. */
+/** `push(...added)` with a hundred thousand errors would overflow the stack. */
 const addAll = (errors: t.Errors, added: t.Errors): void => {
   for (const error of added) errors.push(error);
 };
@@ -113,15 +112,15 @@ export const text = <A extends string>(decoder: t.Decoder<unknown, A>, docs: Str
 export const boolean = (docs: Docs = {}): Field<boolean> =>
   primitive('boolean', isBoolean, schema({ type: 'boolean' }, docs), 'true or false');
 
-/** Declares a finite number: the decoder refuses NaN and infinities. */
+/** The decoder refuses NaN and infinities. */
 export const number = (): Field<number> => primitive('number', isNumber, { type: 'number' });
 
-/** Declares a whole number between -(2^53 - 1) and 2^53 - 1, the range that JavaScript represents exactly. */
+/** Between -(2^53 - 1) and 2^53 - 1, the range that JavaScript represents exactly. */
 export const integer = (
   docs: Docs & { readonly format: 'int32' | 'int64'; readonly minimum?: number },
 ): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs), 'an integer');
 
-/** Declares a string from a closed list of words. The decoder refuses other words. */
+/** The decoder refuses other words. */
 export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
   const is = (u: unknown): u is W => words.some((word) => word === u);
   return primitive(

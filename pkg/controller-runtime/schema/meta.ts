@@ -27,6 +27,5 @@ const fields = {
 export const ObjectMeta = object({ ...fields, namespace: optional(string()) });
 export interface ObjectMeta extends TypeOf<typeof ObjectMeta> {}
 
-/** The metadata of an object of a namespaced kind. */
 export const NamespacedMeta = object({ ...fields, namespace: string() });
 export interface NamespacedMeta extends TypeOf<typeof NamespacedMeta> {}

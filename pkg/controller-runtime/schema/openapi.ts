@@ -1,4 +1,4 @@
-/** A rule of `x-kubernetes-validations`. `message` is reported if `messageExpression` is absent or fails. */
+/** `message` is reported if `messageExpression` is absent or fails. */
 export interface Rule {
   readonly rule: string;
   readonly message: string;
@@ -15,7 +15,7 @@ export interface Rule {
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** The fields of JSONSchemaProps (apiextensions.k8s.io/v1) that the CRD of Widget uses. */
+/** The fields of JSONSchemaProps (apiextensions.k8s.io/v1) that declarations of fields use. */
 export interface OpenApi {
   readonly description?: string;
   readonly type?: 'string' | 'boolean' | 'integer' | 'number' | 'array' | 'object';

@@ -2,7 +2,7 @@ import { mapLeft, type Either } from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 import { cut } from '../text/cut.ts';
 
-/** A mistake in a decoded input. `path` is the path of the wrong field, or `''` if the input as a whole is wrong. */
+/** `path` leads to the wrong field, or is `''` if the input as a whole is wrong. */
 export interface DecodeProblem {
   readonly path: string;
   readonly expected: string;
@@ -17,7 +17,7 @@ export const describeProblem = ({ path, expected, got, remedy }: DecodeProblem):
     ? `${path === '' ? '' : `${path}: `}expected ${expected}, got ${got}`
     : `${path} is missing: ${remedy}`;
 
-/** How many mistakes one error message lists. After correcting them, the user sees the others. */
+/** One error message lists at most this many. After correcting them, the user sees the others. */
 const SHOWN_PROBLEMS = 10;
 
 export const describeProblems = (problems: readonly DecodeProblem[]): string =>
@@ -42,7 +42,7 @@ export function toProblem({ value, context, message }: t.ValidationError): Decod
 const hasRemedy = (decoder: object): decoder is { readonly remedy: (path: string) => string } =>
   'remedy' in decoder && typeof decoder.remedy === 'function';
 
-/** Returns the path without the first entry of the context, which is the whole input. */
+/** Omits the first entry of the context, which is the whole input. */
 const pathOf = (context: t.Context): string =>
   context
     .map(({ key }, index) => {

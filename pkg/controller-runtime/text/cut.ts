@@ -1,18 +1,18 @@
 // Users, servers and other controllers choose the texts that this program handles. Each text is cut before it is
 // processed, so that it cannot block the process or make an object too large for the API server.
 
-/** The maximum length of a text from outside of this program, such as an error message of a server, in UTF-16 code units. */
+/** In UTF-16 code units, for texts from outside of this program, such as a server's error message. */
 export const MAX_FACT = 4_096;
 
 /**
- * The maximum length of a condition's message, in UTF-16 code units: the `maxLength` in the CRD, as in
- * `metav1.Condition`. The API server would refuse a status with a longer message.
+ * The CRD's `maxLength` of a condition's message, in UTF-16 code units, as in `metav1.Condition`. The API server would
+ * refuse a status with a longer message.
  */
 export const MAX_MESSAGE = 32_768;
 
 /**
- * Shortens a text to at most `max` UTF-16 code units with an ellipsis, without splitting a surrogate pair: the API
- * server would store U+FFFD for half a pair, so the text would always differ from the stored text.
+ * Returns at most `max` UTF-16 code units, with an ellipsis if the text is longer. Never splits a surrogate pair: the
+ * API server would store U+FFFD for half a pair, so the text would always differ from the stored text.
  */
 export function cut(text: string, max: number): string {
   if (text.length <= max) return text;

@@ -37,7 +37,7 @@ export function errorMessage(error: unknown): string {
 export const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : errorMessage(error);
 
-/** Returns the stacks of an error and its causes, with masked credentials; `undefined` if none has a stack. */
+/** Masks credentials. Returns `undefined` if neither the error nor a cause has a stack. */
 export function errorStack(error: unknown): string | undefined {
   const stacks = chainOf(error).flatMap((link) =>
     link instanceof Error && link.stack !== undefined ? [redactCredentials(link.stack)] : [],
@@ -45,10 +45,7 @@ export function errorStack(error: unknown): string | undefined {
   return stacks.length === 0 ? undefined : stacks.join('\nCaused by: ');
 }
 
-/**
- * Converts a value to JSON. Never throws: a value without a JSON form (a circular reference, a function, a throwing
- * getter) becomes a string.
- */
+/** Never throws. A value without a JSON form (a circular reference, function, or throwing getter) becomes a string. */
 export function toJson(value: unknown): string {
   const above: unknown[] = [];
   const replace = function (this: unknown, _key: string, inner: unknown): unknown {

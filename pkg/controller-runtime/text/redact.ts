@@ -1,6 +1,5 @@
 import { MAX_MESSAGE, cut } from './cut.ts';
 
-/** Replaces a credential. */
 const MASK = '***';
 
 /**
@@ -30,7 +29,7 @@ const CREDENTIALS: readonly (readonly [pattern: RegExp, replacement: string])[] 
 ];
 
 /**
- * Masks the credentials in a text from another program, a server or a library: such a text may quote a command line, a
+ * Masks the credentials in a text from another program, a server or a library. Such a text may quote a command line, a
  * header, a URL or an environment variable, so it must not be logged or shown without masking. Cuts the text to `max`
  * UTF-16 code units only afterwards, because a password in a URL that was cut would not be recognized.
  */

@@ -3,24 +3,21 @@ import { type KeyFold, type Tags, hasNoTags, sortedEntries, ADDED_TAG } from './
 import { createHash } from 'node:crypto';
 
 export interface TagDrift {
-  /** The tags to set: they are missing from the AWS resource, or have different values there. */
+  /** Tags that are missing from the AWS resource, or have different values there. */
   readonly set: Tags;
-  /** The keys of the tags to remove, with upper and lower case as in AWS. */
+  /** Keys with upper and lower case as in AWS. */
   readonly remove: readonly string[];
 }
 
-/**
- * A Fargate profile or IAM role in AWS. `additions` are its policies and its boundary, in the form in which they are
- * recorded.
- */
+/** `additions` are the resource's policies and its boundary, in the form in which they are recorded. */
 export interface Tagged {
   readonly tags: Tags;
   readonly additions?: readonly string[];
 }
 
 /**
- * Returns the tags to set, including those that record the additions, and the keys to remove. Removes only keys that
- * the digests prove to be set by this controller; tags of users and of AWS stay.
+ * The tags to set include those that record the additions. Removes only keys that the digests prove to be set by this
+ * controller, so tags of users and of AWS stay.
  */
 export function tagDrift(wanted: WantedTags, { tags: found, additions = [] }: Tagged, fold: KeyFold): TagDrift {
   const wantedKeys = new Set([...Object.keys(wanted.tags).map(fold), ...(wanted.keysOfOthers ?? [])]);
@@ -42,7 +39,6 @@ export function tagDrift(wanted: WantedTags, { tags: found, additions = [] }: Ta
   };
 }
 
-/** Returns the tags of an AWS resource after the drift is corrected. */
 export function tagsAfter({ set, remove }: TagDrift, found: Tags, fold: KeyFold): Tags {
   const replaced = new Set([...Object.keys(set).map(fold), ...remove.map(fold)]);
   return Object.fromEntries([
@@ -62,7 +58,7 @@ export function tagsAfter({ set, remove }: TagDrift, found: Tags, fold: KeyFold)
 const DIGEST_CHARACTERS = 12;
 const DIGESTS_PER_TAG = Math.floor(MAX_VALUE_CHARACTERS / DIGEST_CHARACTERS);
 
-/** The tags that a Fargate profile or IAM role must have, and its additions, which the controller may later remove. */
+/** The controller may later remove the `additions`. */
 export interface WantedTags {
   readonly tags: Tags;
   readonly additions: readonly string[];
@@ -82,7 +78,7 @@ export const tagsToCreate = (wanted: WantedTags): Tags => ({ ...wanted.tags, ...
 
 /**
  * Returns the tags that record the wanted additions, and those `present` additions that `found` already records. AWS
- * allows 50 tags; additions without room are not recorded, so the controller does not remove them.
+ * allows 50 tags. Additions without room are not recorded, so the controller does not remove them.
  */
 export function addedTags({ tags, additions }: WantedTags, found: Tags, present: readonly string[]): Tags {
   const recorded = addedDigests(found);

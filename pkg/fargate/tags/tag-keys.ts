@@ -4,10 +4,7 @@ import { MAX_VALUE_CHARACTERS, isLongerThan } from './tag-limits.ts';
 
 /** On Fargate profiles: the AWSFargateProfile as `<namespace>/<name>`. */
 export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
-/**
- * On IAM roles: the ARN of the EKS cluster. IAM is global, so clusters of one name in two regions must not share a
- * role.
- */
+/** On IAM roles: the EKS cluster's ARN, because same-named clusters of two regions must not share a role. */
 export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';
 /**
  * On IAM roles: the namespace of the AWSFargateProfiles that use the role. Distinguishes the roles of two namespaces
@@ -40,14 +37,13 @@ export function ownerTagValue(object: { readonly namespace: string; readonly nam
   return `${object.namespace}/sha256-${digest}`;
 }
 
-/** The tags of an AWS resource: values by key. */
 export type Tags = Readonly<Record<string, string>>;
 
-/** Normalizes a tag key, so that keys can be compared as EKS or IAM compares them. */
+/** Normalizes a tag key, because EKS and IAM compare keys differently. */
 export type KeyFold = (key: string) => string;
-/** Normalizes tag keys for EKS, whose tag keys are case-sensitive. */
+/** EKS's tag keys are case-sensitive. */
 export const keepCase: KeyFold = (key) => key;
-/** Normalizes tag keys for IAM, whose tag keys are case-insensitive. */
+/** IAM's tag keys are case-insensitive. */
 export const foldCase: KeyFold = (key) => key.toLowerCase();
 
 export function tagValue(tags: Tags, key: string, fold: KeyFold): string | undefined {

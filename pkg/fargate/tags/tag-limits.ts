@@ -1,6 +1,6 @@
 import { cut } from 'controller-runtime/text';
 
-/** The limits for tags. EKS and IAM have the same limits. */
+/** EKS and IAM have the same limits. */
 export const MAX_TAGS = 50;
 const MAX_KEY_CHARACTERS = 128;
 export const MAX_VALUE_CHARACTERS = 256;
@@ -15,7 +15,7 @@ export interface SourcedTag {
   readonly source: string;
 }
 
-/** Returns a clause of an error message for each limit that the tag exceeds. */
+/** Returns a clause for an error message about each limit that the tag exceeds. */
 export function validateTag({ key, value, source }: SourcedTag): readonly string[] {
   const isValid =
     key !== '' &&
@@ -59,17 +59,14 @@ function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
 
 export const isReserved = (key: string): boolean => key.toLowerCase().startsWith(RESERVED_PREFIX);
 
-/** Counts code points, as AWS does. */
+/** AWS counts code points. */
 function countCharacters(text: string): number {
   let count = 0;
   for (const _character of text) count += 1;
   return count;
 }
 
-/**
- * Reports whether a text has more than `most` characters. A code point has one or two UTF-16 code units
- * (`text.length`), so short and very long texts need not be counted.
- */
+/** A code point has one or two UTF-16 code units (`text.length`), so short and very long texts need not be counted. */
 export const isLongerThan = (most: number, text: string): boolean =>
   text.length > most && (text.length > 2 * most || countCharacters(text) > most);
 

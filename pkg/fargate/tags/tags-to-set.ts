@@ -23,17 +23,15 @@ export interface TagsInvalid {
 }
 
 export interface TagSources {
-  /** undefined: Cluster API does not manage the EKS cluster, so no tag contains a Cluster. */
+  /** If undefined, Cluster API does not manage the EKS cluster, so no tag contains a Cluster. */
   readonly clusterName: ClusterName | undefined;
-  /** The `spec.additionalTags` of the AWSFargateProfile. */
+  /** From the AWSFargateProfile's `spec.additionalTags`. */
   readonly object: Tags;
-  /** The `spec.additionalTags` of the control plane. */
+  /** From the control plane's `spec.additionalTags`. */
   readonly controlPlane: Tags;
 }
 
-/**
- * Returns the sources of an AWSFargateProfile's tags. Without a Cluster, it does not get the tags of a control plane.
- */
+/** Without a Cluster, an AWSFargateProfile does not get a control plane's tags. */
 export const tagSources = (
   { spec }: Pick<AWSFargateProfile, 'spec'>,
   { controlPlaneTags }: { readonly controlPlaneTags: Tags },
@@ -47,7 +45,7 @@ export const tagSources = (
 export const tagAdditions = ({ object, controlPlane }: TagSources, fold: KeyFold): readonly string[] =>
   [...Object.keys(object), ...Object.keys(controlPlane)].map((key) => tagAddition(key, fold));
 
-/** Returns the tags of a Fargate profile, without the added tags. */
+/** The result omits the tags that record the controller's additions. */
 export function profileTags(
   owner: { readonly namespace: string; readonly name: string },
   sources: TagSources,
@@ -55,10 +53,7 @@ export function profileTags(
   return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(sources) }, sources, keepCase);
 }
 
-/**
- * Returns the tags of an IAM role, without the added tags. IAM treats keys that differ only in case as
- * equal.
- */
+/** The result omits the tags that record the controller's additions. IAM ignores case in keys. */
 export function roleTags(
   { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
   sources: TagSources,
@@ -70,7 +65,7 @@ export function roleTags(
 const clusterTags = ({ clusterName }: TagSources): Tags =>
   clusterName === undefined ? {} : { [clusterTag(clusterName)]: OWNED };
 
-/** Returns the tags that mark an IAM role as owned by this controller. */
+/** These tags mark an IAM role as owned by this controller. */
 export const roleOwnershipTags = ({
   eksClusterArn,
   namespace,
@@ -79,10 +74,7 @@ export const roleOwnershipTags = ({
   readonly namespace: string;
 }): Tags => ({ [EKS_CLUSTER_TAG]: eksClusterArn, [NAMESPACE_TAG]: namespace });
 
-/**
- * Returns problems with tags from one source whose values differ although AWS treats their keys as equal: AWS would
- * keep only one.
- */
+/** If one source contains different values for keys that AWS treats as equal, AWS would keep only one of them. */
 function conflictingKeys(tags: Tags, source: string, fold: KeyFold): readonly string[] {
   const firsts = new Map<string, readonly [key: string, value: string]>();
   return sortedEntries(tags).flatMap(([key, value]) => {

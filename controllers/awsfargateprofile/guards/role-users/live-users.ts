@@ -20,34 +20,29 @@ export interface RoleInCluster {
   readonly location: KnownLocation;
 }
 
-/** Who needs a role that is about to be deleted for an object. */
+/** The users of a role that is about to be deleted for an object. */
 export interface RoleUsers {
   /** The key of another AWSFargateProfile with the finalizer that uses the role. */
   readonly other: string | undefined;
-  /**
-   * The keys, by owner tag, of deleted AWSFargateProfiles that use the role as long as EKS has one of their profiles.
-   */
+  /** Deleted AWSFargateProfiles use the role while EKS has one of their profiles. Maps owner tags to object keys. */
   readonly leaving: ReadonlyMap<string, string>;
 }
 
-/** Other managers' objects that are in the object's namespace and share its role. */
+/** Other managers' objects in the object's namespace that share its role. */
 export interface RoleSharers {
   /** The key of another object for which a manager may be deleting the role now. */
   readonly possibleDeleter: string | undefined;
-  /** The objects that want the role and belong to the same EKS cluster. */
+  /** The objects in the same EKS cluster that want the role. */
   readonly sharers: readonly AWSFargateProfile[];
 }
 
-/** Reads a role's users from the API server. No answer is older than the question. */
+/** Asks the API server, so no answer is older than the question. */
 export interface LiveRoleUsers {
   usersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleUsers>;
   sharersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleSharers>;
 }
 
-/**
- * Creates a {@link LiveRoleUsers}. Only objects without the label value `watchFilter` are searched for sharers, because
- * the manager's cache contains the others.
- */
+/** Only objects without the label value `watchFilter` are read as sharers. The manager's cache has the others. */
 export function newLiveRoleUsers(
   sources: FreshProfilesSources & { readonly watchFilter?: string | undefined },
 ): LiveRoleUsers {
@@ -86,10 +81,10 @@ type MayUse = 'yes' | 'no' | 'whileItHasProfile';
 
 interface RoleUser {
   readonly key: string;
-  /** The value of the owner tag on its Fargate profile. */
+  /** The owner tag's value on its Fargate profile. */
   readonly owner: string;
   readonly uid: string | undefined;
-  /** Reports whether the object may use the role. `deleted` is the object for which the role is to be deleted. */
+  /** `deleted` is the object for which the role is to be deleted. */
   readonly mayUse: (role: RoleInCluster, deleted: AWSFargateProfile) => MayUse;
 }
 
@@ -100,10 +95,7 @@ function toRoleUser(item: KubeObject, decoded: Decoded<AWSFargateProfile>): Role
   return { key: keyText(key), owner: ownerTagValue(key), uid: item.metadata.uid, mayUse };
 }
 
-/**
- * Reports by text whether an object that cannot be decoded, or whose record cannot be read, may use a role: it may use
- * each role whose name occurs anywhere in it.
- */
+/** An object that cannot be decoded, or whose record is unreadable, may use each role whose name it contains. */
 const mayUseByText =
   (item: KubeObject): RoleUser['mayUse'] =>
   ({ name, location }, deleted) =>
@@ -113,9 +105,9 @@ const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 
   one.metadata.namespace === other.metadata.namespace;
 
 /**
- * Reports whether a status contains the location. In another namespace only status counts: another team could put any
- * role in spec and annotations, and so prevent its deletion forever. No user is missed, because a managed role's trust
- * policy admits only profiles of its own EKS cluster, and EKS is asked about these.
+ * In another namespace only status counts, because another team could put any role in spec and annotations, and so
+ * prevent its deletion forever. No user is missed, because a managed role's trust policy admits only profiles of its
+ * own EKS cluster, and EKS is asked about these.
  */
 const isRecordedIn = (
   { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
@@ -126,11 +118,10 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
   typeof status === 'object' ? { ...status } : {};
 
 /**
- * Reports by fields whether the object may use a role. If this object and another are deleted at the same time, the
- * other may already have left the role to this one. So a deleted object uses the role only while EKS has its profile:
- * it decides about the role after that. An object that has never begun creates the role when it begins; if it is
- * deleted before, its manager does not call AWS. An object's record counts only in its own namespace, because every
- * user who may write the object can write its record.
+ * If two objects are deleted at the same time, the other one may already have left the role to this one. So a deleted
+ * object uses the role only while EKS has its profile. An object that has not begun creates the role when it begins; if
+ * it is deleted before, its manager does not call AWS. An object's record counts only in its own namespace, because
+ * every user who may write the object can write its record.
  */
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   const { status = {} } = object;
@@ -163,7 +154,7 @@ const foldedNames = (names: readonly (string | undefined)[]): ReadonlySet<string
 const isSameLocation = (one: KnownLocation, other: KnownLocation): boolean =>
   one.account === other.account && one.region === other.region && one.eksCluster === other.eksCluster;
 
-/** Reports whether the name occurs as a whole string or at the end of an ARN. */
+/** The name must be a whole string or the end of an ARN. */
 function mentions(object: unknown, role: RoleName): boolean {
   // This is a loop, because an object that cannot be decoded may be nested too deeply for the stack.
   const unvisited = [object];
@@ -180,10 +171,7 @@ const roleNameInArn = (arn: string | undefined): string | undefined => arn?.slic
 const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
   !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
 
-/**
- * Reports whether another manager may be deleting the role, which it manages for `other` and which `other` no longer
- * wants.
- */
+/** The other manager manages the role for `other`, which no longer wants it. */
 function mayBeDeletingRole(
   other: AWSFargateProfile,
   object: AWSFargateProfile,
@@ -196,9 +184,9 @@ function mayBeDeletingRole(
 }
 
 /**
- * Reports whether both objects belong to the same EKS cluster. One may refer to it in spec.eksCluster and the other
- * through its Cluster, so the recorded locations count. An object without a location has nothing in AWS yet, and counts
- * if it refers to the EKS cluster in the same way.
+ * One object may refer to the EKS cluster in spec.eksCluster and the other through its Cluster, so the recorded
+ * locations count. An object without a location has nothing in AWS yet, and counts if it refers to the EKS cluster in
+ * the same way.
  */
 export function isInEksCluster(other: AWSFargateProfile, object: AWSFargateProfile, here: KnownLocation): boolean {
   const location = locationOf(other);

@@ -13,7 +13,7 @@ import { type Check, type Obstacle, type ReconcileState, stop } from '../guards.
 import type { LiveRoleUsers, RoleInCluster, RoleSharers, RoleUsers } from './live-users.ts';
 import { wishesOfOthers } from './settings.ts';
 
-// Who else needs the role that a change concerns, and do they want different settings?
+// This folder finds the other users of a role that a change concerns, and their settings for it:
 //
 // - AWSFargateProfiles that want the role or have it in their record: the cached ones before the plan (settings.ts),
 //   and a live list right before the change (live-users.ts).
@@ -69,18 +69,15 @@ function roleNeededFor(mutation: Mutation, { desired, observed }: ReconcileState
   return isForeign ? undefined : role.name;
 }
 
-/**
- * Reports whether the wanted profile exists. Every manager asks EKS for a role's users before it deletes the role, so
- * the role of an existing profile stays.
- */
+/** Every manager asks EKS for a role's users before it deletes the role, so the role of an existing profile stays. */
 const hasProfile = ({ desired, observed }: ReconcileState): boolean =>
   desired.wanted !== undefined && findProfile(observed.profiles, desired.wanted.profile.name) !== undefined;
 
 /**
  * Keeps a role that something else uses, or its old access entry while another live profile uses the role: the
  * controller replaces the entry when the new profile is ACTIVE. A reconcile asks about a role once, because the role's
- * lock keeps other reconciles of this process from changing it. EKS is asked even about a computed name, because a user
- * may have chosen the role for a profile in the AWS console.
+ * lock excludes this process's other reconciles. EKS is asked even about a computed name, because a user may have
+ * chosen the role for a profile in the AWS console.
  */
 export function roleUnused({ roleUsers }: RoleUserServices): Check {
   const known = new WeakMap<ReconcileState, Map<RoleName, Obstacle | undefined>>();
@@ -107,10 +104,7 @@ async function findUser(
   return cluster === 'gone' ? undefined : findProfileUsing(reconcile, findRole(roles, name)?.arn, users.leaving);
 }
 
-/**
- * Returns the obstacle if a Fargate profile uses the role. Stops if a call to AWS failed, or if EKS is deleting the
- * last profile that uses the role.
- */
+/** Stops if a call to AWS failed, or if EKS is deleting the last profile that uses the role. */
 async function findProfileUsing(
   { session, target, desired, observed }: ReconcileState,
   arn: RoleArn | undefined,
@@ -123,8 +117,7 @@ async function findProfileUsing(
   if (listing.right.kind === 'clusterGone') return undefined;
   let obstacle: Obstacle | undefined;
   for (const profile of listing.right.names) {
-    // EKS cannot change a profile's role, so a profile that this reconcile has read with a different role does not
-    // count.
+    // EKS cannot change a profile's role, so a profile that was read with a different role does not count.
     const seen = findProfile(observed.profiles, profile);
     if (seen !== undefined && seen.podExecutionRoleArn !== arn) continue;
     const lookup = await session.profiles.describe(target.eksCluster, profile);
@@ -133,7 +126,7 @@ async function findProfileUsing(
     const { status, tags } = lookup.right.profile;
     const leaver = leaving.get(tagValue(tags, OWNER_TAG, keepCase) ?? '');
     if (leaver !== undefined) return keepFor(`AWSFargateProfile ${leaver}`);
-    // The profile is the late result of a request that no record contains: the next reconcile deletes it first.
+    // The profile is the late result of a request that no record contains. The next reconcile deletes it first.
     if (seen === undefined && status !== DELETING && ownershipOf(desired, lookup.right.profile).kind === 'ours')
       return stop(newReason('Outdated', { because: `Fargate profile "${profile}" of this object has appeared` }));
     if (status !== DELETING) return keepFor(`Fargate profile "${profile}"`);

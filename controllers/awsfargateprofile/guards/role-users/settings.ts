@@ -13,7 +13,6 @@ import { currentProfileNameOf, roleNameOf } from '../../../shared/profile-names.
 import { type Reason, newReason } from '../../reasons/reasons.ts';
 import { isInEksCluster } from './live-users.ts';
 
-/** What the object and the operator want for the role in one EKS cluster. */
 export interface RoleSettings {
   readonly place: AwsLocation;
   readonly eksCluster: KnownLocation['eksCluster'];
@@ -23,13 +22,13 @@ export interface RoleSettings {
 }
 
 export interface OtherWishes {
-  /** An older object wants different settings for the role. */
+  /** Set if an older object wants different settings for the role. */
   readonly roleConflict: Reason | undefined;
-  /** The case-folded keys of tags that other objects want on the role. */
+  /** The lower-case keys of the tags that other objects want on the role. */
   readonly keysOfOthers: readonly string[];
 }
 
-/** Returns the other objects in the namespace that want the role. Their EKS clusters may be different. */
+/** The objects are in one namespace, but their EKS clusters may differ. */
 export function findRoleSharers(
   object: AWSFargateProfile,
   profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>,
@@ -45,10 +44,7 @@ export function findRoleSharers(
   });
 }
 
-/**
- * Returns what other objects want for the role. If two objects share a managed role but want different settings, the
- * older object wins. Otherwise each would undo the other's changes.
- */
+/** If objects want different settings for a shared role, the older one wins. Otherwise each would undo the other's. */
 export function wishesOfOthers(
   object: AWSFargateProfile,
   sharers: readonly AWSFargateProfile[],
@@ -89,10 +85,7 @@ function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
   return createdA === createdB ? a.metadata.name < b.metadata.name : createdA < createdB;
 }
 
-/**
- * Returns the settings of the role that differ between two objects. `boundary` is the permissions boundary that the
- * operator's limits require for every role.
- */
+/** `boundary` is the permissions boundary that the operator's limits require for every role. */
 function differingSettings(
   { spec: a }: AWSFargateProfile,
   { spec: b }: AWSFargateProfile,
@@ -116,10 +109,7 @@ interface WantedTag {
   readonly value: string;
 }
 
-/**
- * Returns the tags that the object wants on the role, without duplicates, because IAM ignores case in tag keys. The
- * object's tags have precedence over the control plane's.
- */
+/** IAM ignores case in tag keys. The object's tags have precedence over the control plane's. */
 function tagsOf({ spec }: AWSFargateProfile, controlPlaneTags: Tags): readonly WantedTag[] {
   const inherited = spec.clusterName === undefined ? {} : controlPlaneTags;
   const seen = new Set<string>();

@@ -10,7 +10,7 @@ import type { KubeObject } from '../types.ts';
 export const REQUEST_DEADLINE: Ms = 30_000;
 /** The default of kube-apiserver's `--request-timeout`, after which kube-apiserver itself aborts the list. */
 export const LIST_DEADLINE: Ms = 60_000;
-/** How often a request is repeated at most because of Retry-After. The number is client-go's. */
+/** client-go's limit for the repetitions because of Retry-After. */
 const MAX_RETRIES = 10;
 
 export const ACCEPT_JSON = { accept: 'application/json' };
@@ -22,13 +22,13 @@ export interface ApiRequest {
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string;
-  /** The Accept header; undefined: JSON of the kind itself. */
+  /** The default is the kind's own JSON. */
   readonly accept?: string;
-  /** The largest response body that is read, in bytes; undefined: unlimited. */
+  /** In bytes, unlimited by default. */
   readonly maxBody?: number;
-  /** Whether the request is repeated when the API server asks for that; undefined: yes. */
+  /** Whether the request is repeated when the API server asks for that. The default is true. */
   readonly isRepeated?: boolean;
-  /** The time limit for the request and its retries together; undefined: {@link REQUEST_DEADLINE}. */
+  /** For the request and its retries together. The default is {@link REQUEST_DEADLINE}. */
   readonly limit?: Ms;
   readonly signal: AbortSignal;
 }
@@ -54,7 +54,7 @@ export class ApiRequests {
     return parseJson(request.doing, (await this.sendWithRetries(request)).text);
   }
 
-  /** Repeats the request as long as the API server asks for that with Retry-After, within its time limit. */
+  /** Repeats the request within its time limit, as long as the API server asks for that with Retry-After. */
   private async sendWithRetries(request: ApiRequest): Promise<ApiResponse> {
     const { clock } = this;
     const { doing, method, limit = REQUEST_DEADLINE, isRepeated = true, signal } = request;
@@ -87,10 +87,7 @@ export class ApiRequests {
   }
 }
 
-/**
- * Returns the delay if the API server asks for a retry, because it is overloaded, starting or stopping. The rule is
- * client-go's (rest/with_retry.go).
- */
+/** The API server asks for a retry if it is overloaded, starting or stopping. As in client-go's rest/with_retry.go. */
 const retryDelayOf = ({ status, retryAfter }: KubeError): Ms | undefined =>
   status === 429 || status >= 500 ? retryAfter : undefined;
 

@@ -27,10 +27,7 @@ export function parseJson(doing: string, text: string): unknown {
 const isKubeObject = (value: UnknownRecord): value is UnknownRecord & KubeObject =>
   textAt(value['metadata'], 'name') !== undefined && textAt(value['metadata'], 'resourceVersion') !== undefined;
 
-/**
- * Decodes an object. `defaults` contains kind and apiVersion, which the API server omits from the items in a list of a
- * built-in kind.
- */
+/** `defaults` contains kind and apiVersion, which the API server omits from the items of some lists. */
 export function decodeObject(
   doing: string,
   value: unknown,

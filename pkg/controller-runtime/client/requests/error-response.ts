@@ -12,10 +12,7 @@ interface Status {
   readonly causes: readonly string[];
 }
 
-/**
- * Returns `undefined` if the value is not a Status. Cuts a long message, for example from an admission webhook, and
- * masks credentials in it.
- */
+/** Returns `undefined` if the value is not a Status. Cuts a long message, and masks credentials in it. */
 export function decodeStatus(value: unknown): Status | undefined {
   if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
   const code = typeof value['code'] === 'number' ? value['code'] : 0;
@@ -33,7 +30,7 @@ export function decodeStatus(value: unknown): Status | undefined {
   };
 }
 
-/** Reports whether a value is a Status, with which the API server answers a DELETE that has removed the object. */
+/** The API server answers a DELETE with a Status if it has removed the object. */
 export const isStatus = (value: unknown): boolean => fieldAt(value, 'kind') === 'Status';
 
 /** The reasons for responses without a reason in the body, as in apimachinery's NewGenericServerResponse. */
@@ -48,7 +45,7 @@ const REASONS: Readonly<Record<number, string>> = {
 const reasonOf = (code: number, method?: string): string =>
   code === 409 && method === 'POST' ? 'AlreadyExists' : (REASONS[code] ?? 'Unknown');
 
-/** Returns the delay in ms, from seconds. Ignores a Retry-After with a date, which the API server does not send. */
+/** Converts seconds to ms. Ignores a Retry-After with a date, which the API server does not send. */
 function retryAfterOf(header: string | undefined): Ms | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined;
 }

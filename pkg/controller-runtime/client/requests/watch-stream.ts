@@ -45,7 +45,7 @@ export async function* watchEvents(options: WatchStreamOptions): AsyncGenerator<
   }
 }
 
-/** Opens the watch. The deadline applies only to the response headers, not to the events. */
+/** The deadline applies only to the response headers, not to the events. */
 async function openWatch(
   { transport, clock, doing, path }: WatchStreamOptions,
   stream: AbortController,
@@ -72,7 +72,7 @@ function failOnIncompleteLine(): never {
 const interruptedError = (doing: string, cause: unknown): KubeError =>
   new KubeError(`${doing}: interrupted`, { status: 0, reason: 'Interrupted', cause });
 
-/** Yields the lines of a UTF-8 stream that are not empty. Calls `onRest` with text after the last newline. */
+/** Omits empty lines. Calls `onRest` with text after the last newline. */
 export async function* splitLines(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   onRest: (rest: string) => void,
