@@ -59,8 +59,9 @@ const same = (a: RecordedProfile, b: RecordedProfile): boolean => a.name === b.n
 const isSameRole = (a: RecordedRole, b: RecordedRole): boolean => isSameRoleName(a.name, b.name);
 
 /**
- * An unanswered earlier request of this name stays. The entry of a recreated role keeps the former ID until its access
- * entry is right.
+ * Adds a create request to the record. If the record already has this name, its data is kept: an earlier request that
+ * AWS has not answered keeps its time, and a role that is being recreated keeps its former ID, which shows that the EKS
+ * access entry still belongs to the deleted role.
  */
 function withRequest<A extends RecordedProfile | RecordedRole>(
   entries: readonly A[],

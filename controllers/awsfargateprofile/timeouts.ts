@@ -4,7 +4,7 @@ import type { Ms } from 'controller-runtime/env';
 
 /** IAM propagates a new trust policy within two minutes (the limit of Terraform's AWS provider). */
 export const TRUST_PATIENCE: Ms = 120_000;
-/** IAM and EKS usually agree about a resource within seconds. */
+/** IAM and EKS are eventually consistent. They usually agree within seconds on whether a resource exists. */
 export const VISIBILITY_PATIENCE: Ms = 120_000;
 
 /** EKS repeats "update in progress" for minutes: https://github.com/eksctl-io/eksctl/issues/8514 */

@@ -92,7 +92,7 @@ export class TeardownReconciler {
     return DONE;
   }
 
-  /** Left if a kind has not been listed yet, or if the Cluster or its control plane cannot be decoded. */
+  /** Returns a Left if a kind has not been listed yet, or if the Cluster or its control plane cannot be decoded. */
   private readInputs(key: ObjectKey): E.Either<Requeue, TeardownInputs> {
     const profiles = this.options.profiles.byIndex(BY_CLUSTER, keyText(key));
     const lookup = this.options.clusters.lookup(key);

@@ -100,10 +100,9 @@ export class FinalizerSync {
   }
 
   /**
-   * Waits for `user`, an AWSFargateProfile that this manager does not delete, because it cannot decode it, or because a
-   * manager with a different watch filter reconciles it. While the control plane is not being deleted, its finalizer
-   * does not block anything, and its deletion triggers another reconcile. After an unusually long wait, records an
-   * event about `user` on the control plane.
+   * Waits for `user`, an AWSFargateProfile that this manager does not delete: it cannot decode the object, or a manager
+   * with a different watch filter reconciles it. There is nothing to wait for until the control plane is being deleted,
+   * which triggers another reconcile. After an unusually long wait, records an event about `user` on the control plane.
    */
   private awaitUser(controlPlane: KubeObject, user: KubeObject | undefined, { logger }: ReconcileContext): Requeue {
     const key = keyText(keyOf(controlPlane));

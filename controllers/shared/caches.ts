@@ -197,9 +197,9 @@ interface LocatedObject {
 }
 
 /**
- * Returns the location in status, else in the record. Both are empty before AWS has confirmed the EKS cluster, so a
- * tenant who only names a cluster does not learn about its other objects. The record proves nothing to other namespaces,
- * because each client that can write the object can write the record.
+ * Returns the location in status or, if there is none, the one in the record. Neither exists until AWS has confirmed
+ * the EKS cluster, so a tenant cannot find out about other tenants' objects just by naming their cluster. Any client
+ * that can write an object can forge its record, so do not rely on a location from the record across namespaces.
  */
 export function locationsOf({ metadata, status }: LocatedObject): readonly string[] {
   const confirmed = confirmedLocationsOf({ status });

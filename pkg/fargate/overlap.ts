@@ -24,7 +24,7 @@ export function findOverlap(me: Competitor, other: Competitor): Overlap | undefi
 export const isPreferred = (one: string, other: string): boolean =>
   Buffer.compare(Buffer.from(one), Buffer.from(other)) < 0;
 
-/** If EKS prefers `other`, returns the selectors of `me` whose pods certainly all match `other`. */
+/** If EKS prefers `other`, returns the selectors of `me` whose pods are all guaranteed to match `other`. */
 export const findTaken = (me: Competitor, other: Competitor): readonly FargateSelector[] =>
   isPreferred(other.name, me.name)
     ? me.selectors.filter((mine) => other.selectors.some((theirs) => doesSelectorCover(theirs, mine)))

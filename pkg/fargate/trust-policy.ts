@@ -7,7 +7,7 @@ import { type Statement, isConditionMet, isStatementFor, parseStatements } from 
 export const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
 const ASSUME_ROLE = 'sts:AssumeRole';
 
-/** The Fargate profiles of this EKS cluster use the role. */
+/** The EKS cluster whose Fargate profiles may assume the role. */
 export interface TrustScope extends AwsLocation {
   readonly cluster: EksClusterName;
 }

@@ -11,7 +11,7 @@ export function matchesWildcard(
     inPattern === '?' || inPattern === inText,
 ): boolean {
   let at = 0;
-  /** The index behind the pattern's latest `*`, and the index in the text up to which this `*` matches. */
+  /** The index after the pattern's latest `*`, and the index in the text at which the part that it matches ends. */
   let star: { readonly next: number; end: number } | undefined;
   for (let index = 0; index < text.length;) {
     if (pattern[at] === '*') {
@@ -44,7 +44,7 @@ export function doWildcardsMeet(one: string, other: string): boolean {
   return true;
 }
 
-/** True if every text that matches `special` certainly matches `general` too. */
+/** True only if every text that matches `special` also matches `general`. */
 export const doesWildcardCover = (general: string, special: string): boolean =>
   matchesWildcard(general, special, (inGeneral, inSpecial) =>
     inSpecial === '*' ? false : inGeneral === '?' || inGeneral === inSpecial,

@@ -54,10 +54,10 @@ export interface AwsFacts {
   readonly roles: Answer<readonly TaggedRole[]>;
 }
 
-/** A quota is `undefined` if AWS has no value. */
+/** A quota is `undefined` if AWS reports no value for it. */
 export type Quotas = Awaited<ReturnType<typeof readQuotas>>;
 
-/** Reads only the account of the credentials. */
+/** Reads only from the AWS account that the credentials belong to. */
 export async function readAws(aws: AwsAccess, facts: ClusterFacts, scanRoles: boolean, now: Ms): Promise<AwsFacts> {
   const region = aws.region ?? facts.clusters.find((each) => each.region !== undefined)?.region ?? FALLBACK_REGION;
   const caller = await attempt(() => aws.open(region));

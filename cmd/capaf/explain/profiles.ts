@@ -70,7 +70,10 @@ const successorsOf = (object: AWSFargateProfile): readonly string[] =>
     served === true || name === object.status?.profileName ? [] : [name],
   );
 
-/** During a replacement, the spec describes the new profile. */
+/**
+ * Returns the other profiles of a replacement: successors, which have the selectors in the spec, and predecessors,
+ * whose selectors only EKS knows.
+ */
 function inReplacement(object: AWSFargateProfile): readonly Profile[] {
   const { metadata, spec, status = {} } = object;
   const key = keyText(keyOf({ metadata }));

@@ -113,7 +113,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
     return newReason('AWSUnavailable', {
       ...said,
       detail: `AWS ${failure.code === 'NoAnswer' ? 'does not answer' : 'gives no usable answer to'} a request of the controller: ${detail}`,
-      // A proxy's page is `Undecodable`, so its status code is not the service's.
+      // An `Undecodable` response may be a proxy's error page, so its status code may not come from the AWS service.
       ...(failure.statusCode !== undefined && failure.code !== 'Undecodable' && { why: 'serviceError' }),
     });
   if (aws.isAccessDenied(failure))

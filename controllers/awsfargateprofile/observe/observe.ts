@@ -37,8 +37,9 @@ export type ProfilesAndRoles = Pick<Observed, 'depth' | 'cluster' | 'profiles' |
 type Read<A> = Promise<E.Either<AwsFailure, A>>;
 
 /**
- * Reads only the recorded profiles. Returns `undefined` unless they show an object with nothing to do (one profile that
- * is ACTIVE and matches the spec, with the recorded role) or a change that EKS is making.
+ * A cheap check that reads only the recorded profiles and their roles. Returns `undefined` unless they show that there is
+ * nothing to do (the only profile is ACTIVE and matches the spec, with the recorded role), or that EKS is still making a
+ * change.
  */
 export async function glance(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles | undefined> {
   const { identity, record } = looking;

@@ -70,7 +70,10 @@ export function keptReason(desired: Desired, observed: Profiles): Reason | undef
   return newReason('PredecessorKept', facts);
 }
 
-/** EKS labels pods with the profile's name, and assigns a new pod to the matching profile whose name sorts first. */
+/**
+ * A drain finds the predecessor's pods by the label with its name. New pods must start on the successor: EKS assigns a
+ * pod to the matching profile whose name sorts first.
+ */
 export function drainObstacle(predecessor: string, successor: string): DrainObstacle | undefined {
   if (!isLabelValue(predecessor)) return 'noLabel';
   return isPreferred(successor, predecessor) ? undefined : 'comesLater';

@@ -20,7 +20,7 @@ interface PhaseLabels {
   readonly reason: string;
 }
 
-/** From half a minute, one Fargate profile's time, to eight hours, for an object that waits for its cluster. */
+/** From half a minute (creating one Fargate profile) to eight hours (an object that waits for its cluster). */
 const READY_BUCKETS_SECONDS = [30, 60, 90, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 28_800];
 
 /**

@@ -28,7 +28,7 @@ export interface RoleToAssume {
   readonly policyArns: readonly string[];
 }
 
-/** All STS calls are reads, so they need no leadership. */
+/** All STS calls are reads, so this process does not have to be the leader. */
 export const stsCalls = (
   config: AwsConfig,
   { key }: AwsCredentialSource,

@@ -25,7 +25,7 @@ interface Failures {
   readonly failures: number;
 }
 
-/** Uses discovery to find the version under which the API server serves the kind. */
+/** The reflector is using discovery to find the version in which the API server serves the kind. */
 export interface Resolving extends Failures {
   readonly kind: 'resolving';
 }

@@ -29,7 +29,7 @@ export interface RecordedEvent {
   readonly firstTimestamp: string;
 }
 
-/** If `recorded` is absent, the API server does not have this Event yet. */
+/** If `recorded` is `undefined`, this process has not written the Event to the API server yet. */
 export interface CorrelationResult {
   readonly id: string;
   readonly recorded: RecordedEvent | undefined;

@@ -236,6 +236,6 @@ function truncateMessage(message: string): string {
   if (Buffer.byteLength(message) <= MAX_MESSAGE) return message;
   const ellipsis = '…';
   const kept = Buffer.from(message).subarray(0, MAX_MESSAGE - Buffer.byteLength(ellipsis));
-  // The limit can cut a character in two, whose bytes are decoded to a replacement character.
+  // The limit can split a character. Its leftover bytes are decoded to a replacement character, which is dropped here.
   return kept.toString('utf8').replace(/\uFFFD$/, '') + ellipsis;
 }

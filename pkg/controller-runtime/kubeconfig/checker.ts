@@ -4,7 +4,7 @@ import { textAt, type UnknownRecord } from '../json/record.ts';
 import { codeOf } from '../text/error-text.ts';
 import { environmentProxies, parseHttpUrl } from '../network/environment-proxy.ts';
 
-/** A kubeconfig, or a proxy in the environment, cannot be used. */
+/** Thrown if a kubeconfig, or a proxy set in the environment, cannot be used. */
 export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
 }

@@ -11,7 +11,7 @@ const RECONCILE_SECONDS = [
   2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ];
 
-/** controller-runtime's buckets of the workqueue's histograms: 10 ns to 1000 s (pkg/metrics/workqueue.go). */
+/** The buckets that controller-runtime uses for workqueue histograms: 10 ns to 1000 s (pkg/metrics/workqueue.go). */
 const QUEUE_SECONDS = exponentialBuckets(10e-9, 10, 12);
 
 const RESULTS: readonly ReconcileResult[] = ['success', 'error', 'requeue', 'requeue_after'];

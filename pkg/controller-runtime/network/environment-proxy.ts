@@ -91,7 +91,7 @@ function exemptionOf(entry: string): Exemption | undefined {
     (server.host.endsWith(suffix.startsWith('.') ? suffix : `.${suffix}`) || server.host === suffix) && hasPort(server);
 }
 
-/** The text is an address range such as `10.0.0.0/8`. */
+/** Parses an address range such as `10.0.0.0/8`. Returns `undefined` if the entry is not one. */
 function rangeOf(entry: string): BlockList | undefined {
   const [, address = '', length = ''] = /^(.+)\/(\d{1,3})$/.exec(entry) ?? [];
   const family = isIP(address);

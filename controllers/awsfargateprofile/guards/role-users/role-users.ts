@@ -17,9 +17,9 @@ import { wishesOfOthers } from './settings.ts';
 //
 // - AWSFargateProfiles that want the role or have it in their record: the cached ones before the plan (settings.ts),
 //   and a live list right before the change (live-users.ts).
-// - Fargate profiles that use the role: EKS is asked.
-// - Reconciles of this process that change the role now: they hold the role's lock in its namespace (`roleLocks` in
-//   reconcile.ts), and between namespaces a claim on the role (claims.ts).
+// - Fargate profiles that use the role, read from EKS.
+// - Reconciles in this process that are changing the role right now. Within a namespace, they hold the role's lock
+//   (`roleLocks` in reconcile.ts). Across namespaces, they hold a claim on the role (claims.ts).
 
 export interface RoleUserServices {
   readonly roleUsers: LiveRoleUsers;
