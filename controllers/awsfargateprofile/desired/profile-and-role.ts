@@ -13,14 +13,7 @@ import {
 } from '../../../pkg/fargate/names.ts';
 import { toSelectors } from '../../../pkg/fargate/selectors.ts';
 import { boundaryAddition, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
-import { type Tags, foldCase, keepCase } from '../../../pkg/fargate/tags/tag-keys.ts';
-import {
-  type TagsInvalid,
-  profileTags,
-  roleTags,
-  tagAdditions,
-  tagSources,
-} from '../../../pkg/fargate/tags/tags-to-set.ts';
+import { type TagsInvalid, type TagsToSet, profileTags, roleTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
 import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../model/desired-state.ts';
 import type { ControlPlaneFacts } from '../goal/target.ts';
@@ -55,14 +48,13 @@ export function wantedProfile(
       newReason('NoPrivateSubnets', { controlPlane: controlPlane === undefined ? '' : keyText(controlPlane) }),
     );
   }
-  const sources = tagSources(object, controlPlaneFacts, identity);
-  return E.bimap(tagsInvalid, (tags: Tags): WantedProfile => ({
+  return E.bimap(tagsInvalid, ({ tags, additions }: TagsToSet): WantedProfile => ({
     name,
     ...subnets,
     selectors: toSelectors(spec.selectors ?? []),
     tags,
-    additions: tagAdditions(sources, keepCase),
-  }))(profileTags(identity, sources));
+    additions,
+  }))(profileTags(identity, object, controlPlaneFacts.controlPlaneTags));
 }
 
 export function wantedRole(
@@ -89,8 +81,7 @@ export function wantedRole(
   const isBoundaryFromLimits = boundary !== undefined && boundary !== spec.rolePermissionsBoundary;
   const { roleAdditionalPolicies: policiesInSpec = [] } = spec;
   const allowed = policiesInSpec.filter((arn) => findPolicyExcess(limits, '', arn).length === 0);
-  const sources = tagSources(object, controlPlaneFacts, identity);
-  return E.bimap(tagsInvalid, (tags: Tags): WantedRole => ({
+  return E.bimap(tagsInvalid, ({ tags, additions }: TagsToSet): WantedRole => ({
     kind: 'managed',
     name,
     path,
@@ -103,12 +94,12 @@ export function wantedRole(
     policiesInSpec,
     keysOfOthers,
     additions: [
-      ...tagAdditions(sources, foldCase),
+      ...additions,
       ...allowed.map(policyAddition),
       ...(permissionsBoundary === undefined || isBoundaryFromLimits ? [] : [boundaryAddition(permissionsBoundary)]),
     ],
     ...(permissionsBoundary !== undefined && { permissionsBoundary }),
-  }))(roleTags(identity, sources));
+  }))(roleTags(identity, object, controlPlaneFacts.controlPlaneTags));
 }
 
 function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, ExistingRole> {

@@ -1,4 +1,5 @@
-import { isReserved, MAX_TAGS, MAX_VALUE_CHARACTERS } from './tag-limits.ts';
+import { MAX_TAGS, MAX_TAG_VALUE } from '../../../api/v1beta2/index.ts';
+import { isReserved } from './tag-limits.ts';
 import { type KeyFold, type Tags, hasNoTags, sortedEntries, ADDED_TAG } from './tag-keys.ts';
 import { createHash } from 'node:crypto';
 
@@ -60,7 +61,7 @@ export function tagsAfter({ set, remove }: TagDrift, found: Tags, fold: KeyFold)
  * with the digest of a different one.
  */
 const DIGEST_CHARACTERS = 12;
-const DIGESTS_PER_TAG = Math.floor(MAX_VALUE_CHARACTERS / DIGEST_CHARACTERS);
+const DIGESTS_PER_TAG = Math.floor(MAX_TAG_VALUE / DIGEST_CHARACTERS);
 
 /** The tags that a Fargate profile or IAM role must have, and its additions, which the controller may later remove. */
 export interface WantedTags {
