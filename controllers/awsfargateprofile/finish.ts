@@ -75,7 +75,7 @@ export class Finisher {
     };
     const unwritten: Unwritten = { steps: execution?.steps ?? [], remember, context };
     if (end === 'inSync' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(reconcile), unwritten);
-    if (end === 'inSync' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
+    if (end === 'inSync' && facts?.desired.profile === undefined) return this.deleteObject(object, unwritten);
     const after = statusAfter(reconcile);
     // Without facts, the EKS cluster is known only from an earlier status, which another client may have written.
     const status = facts === undefined ? after : withFewRivals(object, after, this.options, reconcile.now);

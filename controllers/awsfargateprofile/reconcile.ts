@@ -526,12 +526,12 @@ const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { prof
  */
 const mayEnd = (
   end: ReconcileEnd,
-  { wanted, unwanted }: Desired,
+  { profile, unwanted }: Desired,
   { depth }: Observed,
   record: ProfileRecord,
 ): boolean =>
   end !== 'inSync' ||
-  wanted !== undefined ||
+  profile !== undefined ||
   (depth === 'survey' && (unwanted === 'retain' || !isAnythingLeft(record)));
 
 const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>

@@ -15,7 +15,7 @@ import { toSelectors } from '../../../pkg/fargate/selectors.ts';
 import { boundaryAddition, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { type TagsInvalid, type TagsToSet, profileTags, roleTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
-import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { Desired, ExistingRole, ObjectIdentity, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import type { ControlPlaneFacts } from '../goal/target.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
@@ -23,12 +23,12 @@ import { type ProfileRecord, servedIn } from '../../shared/record.ts';
 import { isReplaceable } from '../../shared/object-state.ts';
 import { ACTIVE, isFailed, isGoing } from '../model/profile-status.ts';
 
-export function wantedProfile(
+export function desiredProfile(
   object: AWSFargateProfile,
   controlPlaneFacts: ControlPlaneFacts,
   identity: ObjectIdentity,
   { name, isThere }: { readonly name: ProfileName; readonly isThere: boolean },
-): E.Either<Reason, WantedProfile> {
+): E.Either<Reason, DesiredProfile> {
   const { spec } = object;
   const problem = findProfileNameProblem(name);
   if (problem !== undefined) {
@@ -41,14 +41,14 @@ export function wantedProfile(
   if (spec.selectors === undefined || spec.selectors.length === 0) {
     return invalid('spec.selectors is empty, but a Fargate profile requires at least one selector');
   }
-  const subnets = wantedSubnets(object, controlPlaneFacts, isThere);
+  const subnets = desiredSubnets(object, controlPlaneFacts, isThere);
   if (subnets === undefined) {
     const { controlPlane } = controlPlaneFacts;
     return E.left(
       newReason('NoPrivateSubnets', { controlPlane: controlPlane === undefined ? '' : keyText(controlPlane) }),
     );
   }
-  return E.bimap(tagsInvalid, ({ tags, additions }: TagsToSet): WantedProfile => ({
+  return E.bimap(tagsInvalid, ({ tags, additions }: TagsToSet): DesiredProfile => ({
     name,
     ...subnets,
     selectors: toSelectors(spec.selectors ?? []),
@@ -57,13 +57,13 @@ export function wantedProfile(
   }))(profileTags(identity, object, controlPlaneFacts.controlPlaneTags));
 }
 
-export function wantedRole(
+export function desiredRole(
   object: AWSFargateProfile,
   controlPlaneFacts: ControlPlaneFacts,
   { identity, place, limits }: Pick<Desired, 'identity' | 'place' | 'limits'>,
   /** `inUse`: the role of the existing profile, if a computed name gives way to it. */
   { inUse, keysOfOthers }: { readonly inUse: RoleName | undefined; readonly keysOfOthers: readonly string[] },
-): E.Either<Reason, WantedRole> {
+): E.Either<Reason, DesiredRole> {
   const { spec } = object;
   if (spec.roleARN !== undefined) return existingRole(spec.roleARN, place);
   const name = spec.roleName ?? inUse ?? roleNameFor(identity.clusterName ?? identity.eksCluster, identity.profileName);
@@ -81,7 +81,7 @@ export function wantedRole(
   const isBoundaryFromLimits = boundary !== undefined && boundary !== spec.rolePermissionsBoundary;
   const { roleAdditionalPolicies: policiesInSpec = [] } = spec;
   const allowed = policiesInSpec.filter((arn) => findPolicyExcess(limits, '', arn).length === 0);
-  return E.bimap(tagsInvalid, ({ tags, additions }: TagsToSet): WantedRole => ({
+  return E.bimap(tagsInvalid, ({ tags, additions }: TagsToSet): DesiredRole => ({
     kind: 'managed',
     name,
     path,
@@ -119,11 +119,11 @@ const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvali
  * Returns the profile's subnets; `undefined` if the control plane's private subnets are needed and it lists none. EKS
  * cannot change an existing profile's subnets, so whatever subnets it has are accepted unless the spec sets some.
  */
-function wantedSubnets(
+function desiredSubnets(
   { spec }: AWSFargateProfile,
   { privateSubnets }: ControlPlaneFacts,
   isThere: boolean,
-): Pick<WantedProfile, 'subnets' | 'subnetSource'> | undefined {
+): Pick<DesiredProfile, 'subnets' | 'subnetSource'> | undefined {
   if (isFilled(spec.subnetIDs)) return { subnets: spec.subnetIDs, subnetSource: 'spec' };
   if (privateSubnets === undefined) return { subnets: [], subnetSource: 'eks' };
   return isFilled(privateSubnets) || isThere ? { subnets: privateSubnets, subnetSource: 'controlPlane' } : undefined;

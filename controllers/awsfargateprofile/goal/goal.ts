@@ -42,7 +42,7 @@ export type Goal =
   /** The finalizer is removed without a call to AWS: nothing was created there, or deletionPolicy is Retain. */
   | { readonly kind: 'release' }
   /**
-   * `controlPlaneFacts` is `undefined` if nothing is wanted: the object is being deleted, or its EKS cluster is being
+   * `controlPlaneFacts` is `undefined` if nothing is desired: the object is being deleted, or its EKS cluster is being
    * deleted and deletionPolicy is Retain.
    */
   | {

@@ -29,7 +29,7 @@ export interface Looking {
   readonly object: AWSFargateProfile;
   readonly identity: ObjectIdentity;
   readonly record: ProfileRecord;
-  /** Nothing is wanted anymore. */
+  /** Nothing is desired anymore. */
   readonly isLeaving: boolean;
   /** The EKS cluster is being deleted. */
   readonly isClusterLeaving: boolean;

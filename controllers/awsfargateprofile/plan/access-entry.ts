@@ -24,13 +24,12 @@ const ROLE_TIME_PRECISION: Ms = 1_000;
  * {@link ensureAccessEntry} replaces it after the creation of the new profile.
  */
 export function* prepareAccessEntry(desired: Desired, observed: Observed, principal: RoleArn): Iterable<Change> {
-  const { wanted } = desired;
-  const role = wanted && findRole(observed.roles, wanted.role.name);
+  const role = desired.role && findRole(observed.roles, desired.role.name);
   const entry = findEntry(observed, principal);
-  if (wanted === undefined || entry?.found === undefined || !isManagedHere(desired, role)) return;
+  if (desired.role === undefined || entry?.found === undefined || !isManagedHere(desired, role)) return;
   // If the role does not exist yet, the entry is older than the role.
   if (role === undefined ? entry.found.type === FARGATE_TYPE : isOutdated(entry.found, role))
-    yield optional({ kind: 'deleteAccessEntry', name: wanted.role.name, principal, because: 'profileCreation' });
+    yield optional({ kind: 'deleteAccessEntry', name: desired.role.name, principal, because: 'profileCreation' });
 }
 
 /**
@@ -79,8 +78,8 @@ export function* removeAccessEntry(desired: Desired, observed: Observed, role: F
   if (entry?.found?.type === FARGATE_TYPE) yield optional(deletionOf(role, 'roleDeletion'));
 }
 
-export const isManagedHere = ({ wanted, identity }: Desired, found: FoundRole | undefined): boolean =>
-  wanted?.role.kind === 'managed' && (found === undefined || roleOwnership(found, identity).kind === 'ours');
+export const isManagedHere = ({ role, identity }: Desired, found: FoundRole | undefined): boolean =>
+  role?.kind === 'managed' && (found === undefined || roleOwnership(found, identity).kind === 'ours');
 
 export const isCheckDue = (desired: Desired, role: FoundRole): boolean =>
   isRecreated(desired, role) || (isManagedHere(desired, role) && !isChecked(desired, role));

@@ -22,10 +22,10 @@ export interface Drain {
 
 /** Returns the drain that has to precede the mutation; `undefined` if none is needed. */
 export function drainBefore(mutation: Mutation, desired: Desired, observed: Observed): Drain | undefined {
-  const { wanted, drainTimeout, record, now } = desired;
+  const { profile, drainTimeout, record, now } = desired;
   if (mutation.kind !== 'deleteProfile' || mutation.because !== 'replaced' || drainTimeout === 0) return undefined;
   const found = findProfile(observed.profiles, mutation.name);
-  const successor = wanted && findProfile(observed.profiles, wanted.profile.name);
+  const successor = profile && findProfile(observed.profiles, profile.name);
   if (found?.status !== ACTIVE || successor === undefined) return undefined;
   const recorded = entryOf(record, found)?.drainSince;
   // An older drain moved pods to a different profile. A time in the future comes from a wrong clock, and counts as now.

@@ -9,14 +9,14 @@ import {
 } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
-import type { Desired, ManagedRole, WantedRole } from '../model/desired-state.ts';
+import type { Desired, ManagedRole, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findProfile, findRole } from '../model/observed-state.ts';
 import { type Change, type PlanPart, change, optional, settling } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { hasOtherPath } from './compare.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
-export function* ensureRole(desired: Desired, observed: Observed, role: WantedRole): PlanPart {
+export function* ensureRole(desired: Desired, observed: Observed, role: DesiredRole): PlanPart {
   if (role.kind === 'existing') return undefined;
   const found = findRole(observed.roles, role.name);
   if (found === undefined) {
@@ -72,9 +72,9 @@ export function* roleDrift(
   }
   for (const arn of missing) yield change({ kind: 'attachPolicy', name, policyArn: arn });
   // Policies that another client attached stay: only the role's tags prove which ones the controller attached.
-  const wanted = [...role.policies, ...role.policiesInSpec];
+  const desiredPolicies = [...role.policies, ...role.policiesInSpec];
   for (const arn of found.attached) {
-    if (wanted.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
+    if (desiredPolicies.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
     yield change({ kind: 'detachPolicy', name, policyArn: arn, retiring: false });
     taken.add(policyAddition(arn));
   }
@@ -92,8 +92,8 @@ export function* roleDrift(
  * Reports whether the profile is ACTIVE: its pods already run without the missing tags and without what the flags
  * require.
  */
-const isServing = ({ wanted }: Desired, { profiles }: Observed): boolean =>
-  wanted !== undefined && findProfile(profiles, wanted.profile.name)?.status === ACTIVE;
+const isServing = ({ profile }: Desired, { profiles }: Observed): boolean =>
+  profile !== undefined && findProfile(profiles, profile.name)?.status === ACTIVE;
 
 /**
  * Reports whether the boundary is removed, which happens only if the controller set it for the spec. After

@@ -26,7 +26,7 @@ const replacing = (record: Partial<ProfileRecord>, keepPredecessorFor = '0s'): D
     record,
   });
 
-describe('The predecessor that serves pods until the wanted profile does', () => {
+describe('The predecessor that serves pods until the desired profile does', () => {
   for (const [situation, record, seen, name] of [
     [
       'is the one that served last',
@@ -46,7 +46,7 @@ describe('The predecessor that serves pods until the wanted profile does', () =>
       aws(profile('a'), profile('b', { status: 'DELETING' })),
       'a',
     ],
-    ['is not the wanted one', recorded(entry(PROFILE, { served: true })), aws(profile(PROFILE)), undefined],
+    ['is not the desired one', recorded(entry(PROFILE, { served: true })), aws(profile(PROFILE)), undefined],
     ['is none of another object', recorded(), aws(profile('a', { tags: FOREIGN_TAGS })), undefined],
   ] as const)
     it(`${situation}: ${name ?? 'none'}`, () =>
@@ -56,11 +56,11 @@ describe('The predecessor that serves pods until the wanted profile does', () =>
 describe('A predecessor stays', () => {
   const seen = aws(profile('a'), profile(PROFILE));
   for (const [situation, activeSince, keepPredecessorFor, until] of [
-    ['for 30 s after the wanted profile is ACTIVE', NOW - MINUTE, '0s', NOW - MINUTE / 2],
+    ['for 30 s after the desired profile is ACTIVE', NOW - MINUTE, '0s', NOW - MINUTE / 2],
     ['for 30 s, if a shorter time is asked for', NOW - MINUTE, '29s', NOW - MINUTE / 2],
     ['for keepPredecessorFor', NOW - MINUTE, '10m', NOW + 9 * MINUTE],
     [
-      'from now on, while the record does not have since when the wanted profile is ACTIVE',
+      'from now on, while the record does not have since when the desired profile is ACTIVE',
       undefined,
       '10m',
       NOW + 10 * MINUTE,
@@ -72,7 +72,7 @@ describe('A predecessor stays', () => {
       expect(keptUntil(replacing(record, keepPredecessorFor)(seen), seen)).to.equal(until);
     });
 
-  it('from now on, after another client has deleted the wanted profile and the controller has created it again', () => {
+  it('from now on, after another client has deleted the desired profile and the controller has created it again', () => {
     const record = recorded(entry(PROFILE, { id: 'former', served: true, activeSince: NOW - MINUTE }));
     expect(keptUntil(replacing(record)(seen), seen)).to.equal(NOW + MINUTE / 2);
   });

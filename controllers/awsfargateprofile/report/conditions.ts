@@ -120,7 +120,7 @@ const isSeenBroken = ({ facts }: CompletedReconcile): boolean =>
 
 /** Reports whether AWS has shown that the profile is broken. A later call to AWS may have got no answer. */
 const isProfileSeenLost = ({ facts }: CompletedReconcile): boolean =>
-  facts?.desired.wanted !== undefined && facts.plan.profile === 'broken';
+  facts?.desired.profile !== undefined && facts.plan.profile === 'broken';
 
 const WAITING_FOR_ROLE: ConditionContent = {
   status: 'False',
@@ -163,7 +163,7 @@ function credentialsValue(reconcile: CompletedReconcile): ConditionContent {
 
 function roleValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
   const { facts, object } = reconcile;
-  if (facts?.desired.wanted === undefined)
+  if (facts?.desired.profile === undefined)
     return isDeleting(object) ? DELETING : unchangedValue(reconcile, 'IAMFargateRolesReady');
   if (facts.plan.role === 'notRead') return unchangedValue(reconcile, 'IAMFargateRolesReady');
   if (isInSyncAfter(reconcile, 'role')) return trueFor('Ready');
@@ -176,7 +176,7 @@ function roleValue(reconcile: CompletedReconcile, reason: Reason | undefined): C
 
 function profileValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
   const { facts, object } = reconcile;
-  if (facts?.desired.wanted === undefined)
+  if (facts?.desired.profile === undefined)
     return isDeleting(object) ? DELETING : unchangedValue(reconcile, 'EKSFargateProfileReady');
   if (facts.plan.role === 'notRead') return unchangedValue(reconcile, 'EKSFargateProfileReady');
   if (isInSyncAfter(reconcile, 'profile')) return trueFor('Active');

@@ -23,7 +23,7 @@ import {
   aProfile,
   aRole,
   anObject,
-  asWanted,
+  asDesired,
   desiredOf,
   desiredOfDeletion,
   observed,
@@ -246,7 +246,7 @@ describe('statusAfter', () => {
     });
     const statusWith = (status: string | undefined, end: ReconcileEnd = 'inSync') => {
       const next = status === undefined ? [] : [aProfile({ name: NEXT, status })];
-      const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), ...next] };
+      const seen = { ...asDesired(), profiles: [aProfile({ selectors: OTHER }), ...next] };
       return statusAfter(observedReconcile({ object, seen, end }));
     };
     const predecessors = [{ name: PROFILE, status: 'ACTIVE' }];
@@ -263,7 +263,7 @@ describe('statusAfter', () => {
       expect(statusWith('ACTIVE')).to.deep.include({ profileName: NEXT, predecessors }));
 
     it('shows that EKS is deleting the predecessor, which this reconcile has begun', () => {
-      const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), aProfile({ name: NEXT })] };
+      const seen = { ...asDesired(), profiles: [aProfile({ selectors: OTHER }), aProfile({ name: NEXT })] };
       const steps = [{ mutation: { ...DELETE_PROFILE, because: 'replaced' }, outcome: { kind: 'done' } }] as const;
       const { predecessors: after } = statusAfter(observedReconcile({ object, seen, steps }));
       expect(after).to.deep.equal([{ name: PROFILE, status: 'DELETING' }]);

@@ -279,7 +279,7 @@ export function observed({
 }
 
 /** Returns the observed state of an AWS account whose Fargate profile and role match the spec. */
-export const asWanted = (): Observed => observed({ profile: aProfile(), role: aRole() });
+export const asDesired = (): Observed => observed({ profile: aProfile(), role: aRole() });
 
 export function aFailure(over: Partial<AwsFailure> = {}): AwsFailure {
   return {
