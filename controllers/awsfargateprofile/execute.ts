@@ -42,7 +42,7 @@ import {
   waitedFor,
   withRecorded,
 } from './memory.ts';
-import { withRefusedRequests } from './settle-record.ts';
+import { withRefusedRequests } from './update-record.ts';
 import { recordAfter } from './record-changes.ts';
 import { describeTransit } from './model/profile-status.ts';
 

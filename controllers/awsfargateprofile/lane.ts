@@ -145,7 +145,7 @@ export class Lanes {
   }
 
   /** Records that a reconcile of the object has seen that EKS is not changing the profile. */
-  settle(lane: string, profile: string, object: AWSFargateProfile): void {
+  sawNoChange(lane: string, profile: string, object: AWSFargateProfile): void {
     if (this.get(lane).inFlight?.profile !== profile) return;
     this.update(lane, { inFlight: undefined });
     this.wakeIfFree(lane, object);
@@ -170,7 +170,7 @@ export class Lanes {
     }
     for (const name of own)
       if (describeTransit(profiles.find((each) => each.name === name)?.status) === undefined)
-        this.settle(lane, name, object);
+        this.sawNoChange(lane, name, object);
   }
 
   close(lane: string, span: Ms, because: string): void {

@@ -1,7 +1,7 @@
 import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
 import type { Clock, Ms } from 'controller-runtime/env';
 import type { ProfileRecord } from '../shared/record.ts';
-import type { Unanswered } from './settle-record.ts';
+import type { Unanswered } from './update-record.ts';
 import { type Reason, type ReasonName, type SiblingChange, isEndedBySibling } from './reasons/reasons.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';

@@ -9,7 +9,7 @@ import { type Mutation, subjectOf, type MutationOutcome, isWithoutEffect } from 
 import { type Observed, findProfile, findRole } from './model/observed-state.ts';
 import { isRoleTaggedOurs, ownershipOf } from './model/identity.ts';
 import type { ReconcileEnd } from './model/result.ts';
-import { isEntryOf, withLast } from './settle-record.ts';
+import { isEntryOf, withLast } from './update-record.ts';
 import { ACTIVE } from './model/profile-status.ts';
 
 // The record before a change in AWS, after it, and at the end of a reconcile.

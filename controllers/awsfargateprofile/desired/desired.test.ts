@@ -35,7 +35,7 @@ import {
   desiredOf,
   desiredOfDeletion,
   observed,
-  settledFor,
+  updatedRecordFor,
   type ObjectParts,
 } from '../testing/builders.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
@@ -59,7 +59,7 @@ function managedRole(spec: Partial<AWSFargateProfileSpec> = {}, over: Partial<De
 
 function refusalOf(parts: ObjectParts, over: Partial<DesiredInputs> = {}, seen = observed()): string {
   const object = anObject(parts);
-  const desired = desiredFor(object, desiredInputs(over), settledFor(object, seen, over), seen);
+  const desired = desiredFor(object, desiredInputs(over), updatedRecordFor(object, seen, over), seen);
   return E.isLeft(desired) ? textOf(desired.left) : 'none';
 }
 

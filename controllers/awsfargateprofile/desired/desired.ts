@@ -23,7 +23,7 @@ import { fitsSpec, type Observed } from '../model/observed-state.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
 import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/identity.ts';
-import { type Settled, isEntryOf, roleEntryOf } from '../settle-record.ts';
+import { type UpdatedRecord, isEntryOf, roleEntryOf } from '../update-record.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import { desiredProfile, desiredRole, chooseName } from './profile-and-role.ts';
@@ -53,7 +53,7 @@ export interface DesiredInputs {
 export function desiredFor(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
-  { record, elsewhere, isLost }: Settled,
+  { record, elsewhere, isLost }: UpdatedRecord,
   observed: Observed,
 ): E.Either<Reason, Desired> {
   const { target, controlPlaneFacts, unwanted, abandonment, limits } = inputs;

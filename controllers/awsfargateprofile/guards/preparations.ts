@@ -147,7 +147,7 @@ async function askAgain(
   const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(profile));
   if (E.isLeft(lookup)) return;
   const doing = lookup.right.kind === 'found' ? describeTransit(lookup.right.profile.status) : undefined;
-  if (doing === undefined) lanes.settle(lane, profile, object);
+  if (doing === undefined) lanes.sawNoChange(lane, profile, object);
   else lanes.saw(lane, profile, doing);
 }
 

@@ -64,7 +64,7 @@ describe('takeTurn', () => {
     services.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
     await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()));
     expect(turns).to.deep.equal([]);
-    services.lanes.settle(LANE, 'team-a_api', SIBLING);
+    services.lanes.sawNoChange(LANE, 'team-a_api', SIBLING);
     await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()));
     expect(turns).to.deep.equal(['web']);
   });

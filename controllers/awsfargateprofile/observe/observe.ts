@@ -16,7 +16,7 @@ import { profileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
 import { fitsSpec, type FoundRole, type Observed, type ObservedRole } from '../model/observed-state.ts';
 import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/identity.ts';
-import { type Seen, isEntryOf, roleEntryOf } from '../settle-record.ts';
+import { type Seen, isEntryOf, roleEntryOf } from '../update-record.ts';
 import { ACTIVE, isGoing, isInTransit } from '../model/profile-status.ts';
 
 export interface AwsReader {
@@ -90,7 +90,7 @@ export async function survey(reader: AwsReader, looking: Looking): Read<Profiles
   }))(roles);
 }
 
-/** Returns what is needed to settle the record. */
+/** Returns what is needed to update the record. */
 export function seenBy({ identity, object }: Pick<Looking, 'identity' | 'object'>, seen: ProfilesAndRoles): Seen {
   const owner = ownerOf(object, identity);
   return {

@@ -6,7 +6,7 @@ import type { Desired } from '../model/desired-state.ts';
 import { type Mutation, type Change, type PlanPart, change, optional } from '../model/change.ts';
 import { type FoundRole, type Observed, type ObservedAccessEntry, findRole } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { roleEntryOf } from '../settle-record.ts';
+import { roleEntryOf } from '../update-record.ts';
 import { isRecreated } from './compare.ts';
 
 // EKS binds an access entry to the unique id of an IAM role, but its API shows only the role's ARN and when the entry

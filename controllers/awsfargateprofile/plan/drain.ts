@@ -6,7 +6,7 @@ import type { DrainObstacle } from '../model/drained.ts';
 import type { Mutation } from '../model/change.ts';
 import { type Observed, findProfile } from '../model/observed-state.ts';
 import { ACTIVE } from '../model/profile-status.ts';
-import { entryOf } from '../settle-record.ts';
+import { entryOf } from '../update-record.ts';
 import { activeSince, drainObstacle } from './replace.ts';
 
 /** Moves a predecessor's pods to the profile that replaces it, before the predecessor is deleted. */

@@ -11,7 +11,7 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './access-entry.ts';
 import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReason, isAsDesired } from './compare.ts';
 import { isSucceeded, keptUntil } from './replace.ts';
-import { entryOf } from '../settle-record.ts';
+import { entryOf } from '../update-record.ts';
 import { ACTIVE, CREATE_FAILED, CREATING, DELETE_FAILED, DELETING, isFailed } from '../model/profile-status.ts';
 
 /** Deletes one profile per reconcile, and then the roles. */

@@ -7,7 +7,7 @@ import type { Desired } from '../model/desired-state.ts';
 import type { DrainObstacle } from '../model/drained.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { oursOf } from '../model/identity.ts';
-import { entryOf } from '../settle-record.ts';
+import { entryOf } from '../update-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { isAsDesired, areSubnetsAsDesired, replacementFacts } from './compare.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';

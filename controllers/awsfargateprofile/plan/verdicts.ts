@@ -6,7 +6,7 @@ import { type Advice, type Mutation, type OwnProfile, subjectOf } from '../model
 import type { Desired } from '../model/desired-state.ts';
 import { oursOf, ownershipOf } from '../model/identity.ts';
 import { type Observed, findProfile, findRole } from '../model/observed-state.ts';
-import { isEntryOf } from '../settle-record.ts';
+import { isEntryOf } from '../update-record.ts';
 import { type Reason, describeIssues, messageOf, newReason } from '../reasons/reasons.ts';
 import { findRolePathProblem } from './blockers.ts';
 import { isRoleOurs, strippedProfileReason } from './compare.ts';

@@ -27,7 +27,7 @@ import {
   desiredOf,
   desiredOfDeletion,
   observed,
-  settledFor,
+  updatedRecordFor,
   type ObjectParts,
 } from '../testing/builders.ts';
 import { DELETE_PROFILE } from '../testing/mutations.ts';
@@ -54,7 +54,7 @@ const IDENTITY = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
 /** Returns the result of a reconcile that has found nothing of the object, soon after its create request. */
 const unansweredReconcile = (object: AWSFargateProfile): CompletedReconcile => {
   const seen = observed();
-  const desired = { ...desiredOf(object, {}, seen), record: settledFor(object, seen, {}, 0).record };
+  const desired = { ...desiredOf(object, {}, seen), record: updatedRecordFor(object, seen, {}, 0).record };
   return observedReconcile({ object, desired, seen, end: sibling });
 };
 
