@@ -31,7 +31,7 @@ import {
   retainedEvent,
   warningFor,
 } from './report/events.ts';
-import { type OverlapSources, withFewRivals } from './status/overlap.ts';
+import { type OverlapSources, withFewRivals } from './report/overlap.ts';
 import { pausedStatus, statusAfter } from './report/status.ts';
 import { CONFLICT, DONE } from '../shared/requeue.ts';
 

@@ -25,7 +25,7 @@ import {
   findRivals,
   pairsOf,
   withOverlap,
-} from './status/overlap.ts';
+} from './report/overlap.ts';
 
 const NAME = 'selectorsoverlap';
 /** Changes of one object within this time are reported together. */

@@ -8,8 +8,6 @@ const STEPS = [
   'model',
   'update-record.ts',
   // Reports depend only on the plan, not on how the plan is made, on memory, or on the AWS calls.
-  'report/condition-list.ts',
-  'status',
   'report',
   'aws',
   'observe',

@@ -8,7 +8,6 @@ const READERS: readonly string[] = [
   'controllers/shared/record.ts',
   'controllers/shared/object-state.ts',
   'controllers/awsfargateprofile/report/',
-  'controllers/awsfargateprofile/status/',
   'controllers/awsfargateprofile/unreadable.ts',
   // These files read hints about the order.
   'controllers/awsfargateprofile/controller.ts',

@@ -28,7 +28,7 @@ import { findBlocker } from '../../controllers/awsfargateprofile/plan/blockers.t
 import { recordPatch } from '../../controllers/awsfargateprofile/goal/metadata.ts';
 import { messageOf, newReason } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { eventsAfter } from '../../controllers/awsfargateprofile/report/events.ts';
-import { competitorOf, findRivals, withOverlap } from '../../controllers/awsfargateprofile/status/overlap.ts';
+import { competitorOf, findRivals, withOverlap } from '../../controllers/awsfargateprofile/report/overlap.ts';
 import { statusAfter } from '../../controllers/awsfargateprofile/report/status.ts';
 import {
   PLACE,
