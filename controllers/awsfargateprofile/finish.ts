@@ -8,7 +8,7 @@ import { recordPatch, removeFinalizerPatch } from './goal/metadata.ts';
 import type { Lanes } from './lane.ts';
 import type { Step } from './model/change.ts';
 import { type CompletedReconcile, type ReconcileResult, noticesOf } from './model/result.ts';
-import { hasChangeInProgress } from './model/steady-state.ts';
+import { hasChangeInProgress } from './model/at-rest.ts';
 import { type Reason, isUnreported, newReason } from './reasons/reasons.ts';
 import {
   type RetryState,

@@ -12,7 +12,7 @@ import { currentProfileNameOf } from '../shared/profile-names.ts';
 import { turnOrderOf, wantsTurn } from '../shared/turn-order.ts';
 import type { RetryStore } from './memory.ts';
 import { describeTransit } from './model/profile-status.ts';
-import { hasChangeInProgress } from './model/steady-state.ts';
+import { hasChangeInProgress } from './model/at-rest.ts';
 
 // EKS creates or deletes one Fargate profile of a cluster at a time. The lane of an EKS cluster avoids calls that EKS
 // would refuse. Safety does not depend on the lane, because EKS refuses such calls anyway. A lane remembers what EKS

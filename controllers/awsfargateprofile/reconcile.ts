@@ -45,7 +45,7 @@ import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
 import { findRoleSharers, wishesOfOthers } from './guards/role-users/settings.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
-import { changesInProgress, hasChangeInProgress } from './model/steady-state.ts';
+import { changesInProgress, hasChangeInProgress } from './model/at-rest.ts';
 import { fitsSpec, type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileEnd, ReconcileResult } from './model/result.ts';

@@ -19,7 +19,7 @@ import {
 } from '../shared/caches.ts';
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { isSteady } from './model/steady-state.ts';
+import { isAtRest } from './model/at-rest.ts';
 import type { Lanes } from './lane.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
 import type { RetryStore } from './memory.ts';
@@ -113,7 +113,7 @@ function isAffected(
  */
 function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
   inTurns(clock, listed(caches.profiles.list()), (object) => {
-    if (!isSteady(object)) queue.add(keyOf(object), 'low');
+    if (!isAtRest(object)) queue.add(keyOf(object), 'low');
   });
 }
 
@@ -130,7 +130,7 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     // The objects at rest are spread over the resync interval, so that after a start the manager does not read all of
     // AWS at once. A paused object gets its `Paused` condition at once, because it may have been paused while no
     // manager ran.
-    if (isSteady(change.object) && !isPaused(options.caches, change.object)) {
+    if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
     return;

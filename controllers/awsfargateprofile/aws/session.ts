@@ -3,7 +3,7 @@ import type { KubeObject } from 'controller-runtime/client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { credentialsName, type Session, type SessionRequest, type Sessions } from '../../../pkg/cloud/index.ts';
 import type { PursueGoal } from '../goal/goal.ts';
-import { isSteady, hasChangeInProgress } from '../model/steady-state.ts';
+import { isAtRest, hasChangeInProgress } from '../model/at-rest.ts';
 import { isProvisioned } from '../../shared/object-state.ts';
 import { locationOf } from '../../shared/record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -30,7 +30,7 @@ export async function openSession(
   // As soon as the object changes, a resync that waits for the rate limiter gets a higher priority, because the
   // reconcile of the change waits for the end of the resync.
   const seen = latest();
-  const usual = hasChangeInProgress(object) ? 'poll' : isSteady(seen) ? 'resync' : 'read';
+  const usual = hasChangeInProgress(object) ? 'poll' : isAtRest(seen) ? 'resync' : 'read';
   const opened = await sessions.open({
     ...context,
     region: target.region,
