@@ -7,7 +7,7 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import type { Mutation } from './model/change.ts';
 import type { Told } from './model/result.ts';
-import type { Drained } from './model/drained.ts';
+import type { Drained } from './model/change.ts';
 import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';

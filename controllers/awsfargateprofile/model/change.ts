@@ -11,7 +11,6 @@ import {
   type FargateProfile,
 } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
-import type { Drained } from './drained.ts';
 
 export interface Change {
   readonly mutation: Mutation;
@@ -259,4 +258,22 @@ export interface Step {
   readonly outcome: MutationOutcome;
   /** How the drain of the deleted profile ended. */
   readonly drained?: Drained;
+}
+
+/** `comesLater`: EKS would start the pods on the predecessor again, because the predecessor's name comes first. */
+export type DrainObstacle = 'noLabel' | 'comesLater';
+
+/** How a drain ended. */
+export interface Drained {
+  readonly because: 'moved' | 'timeout' | DrainObstacle;
+  readonly successor: string;
+  /** The pods that EKS stops with the profile; `undefined`: their number is unknown, and `problem` says why. */
+  readonly stopped?: {
+    readonly count: number;
+    /** How many of these pods should have been moved. */
+    readonly unmoved: number;
+    /** The first ones, as `<namespace>/<name>`. */
+    readonly names: readonly string[];
+  };
+  readonly problem?: string;
 }

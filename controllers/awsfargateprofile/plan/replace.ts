@@ -4,7 +4,7 @@ import { isLabelValue } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { servedIn } from '../../shared/record.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { DrainObstacle } from '../model/drained.ts';
+import type { DrainObstacle } from '../model/change.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { oursOf } from '../model/identity.ts';
 import { entryOf } from '../update-record.ts';

@@ -3,7 +3,7 @@ import { toPrintableLine } from 'controller-runtime/text';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import { type ConditionType, conditionOf } from './condition-list.ts';
-import type { Drained } from '../model/drained.ts';
+import type { Drained } from '../model/change.ts';
 import { findProfile } from '../model/observed-state.ts';
 import { type Advice, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
 import { formatLocation, recordOf } from '../../shared/record.ts';
