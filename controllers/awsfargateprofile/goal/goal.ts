@@ -211,7 +211,7 @@ const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: Reconcile
 // delete a cluster that has Fargate profiles. So while the EKS cluster is being deleted, the object stays until its
 // profile is gone.
 
-export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
+function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
   const { object, controlPlane } = inputs;
   if (!isRetained(object) || isClusterLeaving(inputs)) return undefined;
   // Only the control plane shows whether there still is an EKS cluster to delete.

@@ -78,10 +78,10 @@ export function* removeAccessEntry(desired: Desired, observed: Observed, role: F
   if (entry?.found?.type === FARGATE_TYPE) yield optional(deletionOf(role, 'roleDeletion'));
 }
 
-export const isManagedHere = ({ role, identity }: Desired, found: FoundRole | undefined): boolean =>
+const isManagedHere = ({ role, identity }: Desired, found: FoundRole | undefined): boolean =>
   role?.kind === 'managed' && (found === undefined || roleOwnership(found, identity).kind === 'ours');
 
-export const isCheckDue = (desired: Desired, role: FoundRole): boolean =>
+const isCheckDue = (desired: Desired, role: FoundRole): boolean =>
   isRecreated(desired, role) || (isManagedHere(desired, role) && !isChecked(desired, role));
 
 const findEntry = ({ accessEntries = [] }: Observed, role: RoleArn): ObservedAccessEntry | undefined =>

@@ -210,7 +210,7 @@ function adoptionPolicyFor(
   return profileOwnership(found, desired.identity).kind === 'ours' ? 'Owned' : undefined;
 }
 
-export function findLimitBlocker(desired: Desired, observed: Observed): Reason | undefined {
+function findLimitBlocker(desired: Desired, observed: Observed): Reason | undefined {
   const excess = [...desired.excess, ...findForeignRoleExcess(desired, observed)];
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }

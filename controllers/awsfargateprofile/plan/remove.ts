@@ -142,7 +142,7 @@ export function keptRoles(
 const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole): boolean =>
   isOurUnwantedRole(desired, found) && userOf(observed, found) === undefined;
 
-export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
+function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
   const role = desired.role;
   const isDesired = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
   return !isDesired && roleOwnership(found, desired.identity).kind === 'ours';

@@ -61,7 +61,7 @@ const OUTAGE_TOLERANCE: Ms = 15 * 60_000;
 
 const READY_WITH_NOTICE = 'The Fargate profile is ACTIVE, but condition Stalled shows a problem';
 
-export function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
+function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
   if (isDeleting(reconcile.object))
     return { ...DELETING, message: reason === undefined ? '' : messageOf(reason, reconcile.waited) };
   if (reason === undefined) {
@@ -94,7 +94,7 @@ function describeReplacement(reconcile: CompletedReconcile, replacement: Reason)
  * Returns the effect on an object that was Ready. `kept`: `Ready` stays as it is, in an outage only for a while.
  * `lost`: that time is over, and `Ready` becomes Unknown. `none`: `Ready` is False, or the object was not Ready.
  */
-export function effectOnReady(reconcile: CompletedReconcile, reason: Reason): 'kept' | 'lost' | 'none' {
+function effectOnReady(reconcile: CompletedReconcile, reason: Reason): 'kept' | 'lost' | 'none' {
   const { object, facts, waited } = reconcile;
   const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
   const isReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
@@ -128,7 +128,7 @@ const WAITING_FOR_ROLE: ConditionContent = {
   message: 'The pod execution role is not ready: see condition IAMFargateRolesReady',
 };
 
-export function contentsOfAffectedConditions(
+function contentsOfAffectedConditions(
   reconcile: CompletedReconcile,
   reason: Reason | undefined,
 ): readonly (readonly [AffectedConditionType, ConditionContent])[] {
@@ -188,7 +188,7 @@ function profileValue(reconcile: CompletedReconcile, reason: Reason | undefined)
  * Returns the condition `Available`. It is True if at least one profile of the object is ACTIVE, even if this profile
  * differs from the spec. The profile's tags or the object's record must prove that the profile belongs to the object.
  */
-export function availableValue(reconcile: CompletedReconcile): ConditionContent {
+function availableValue(reconcile: CompletedReconcile): ConditionContent {
   const { facts } = reconcile;
   if (facts === undefined) return unchangedValue(reconcile, 'Available');
   const { plan, after } = facts;
@@ -223,7 +223,7 @@ function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'pro
  * Returns the nature as conditions show it. `retry` becomes `human` after many attempts. For a reason with a
  * `patience`, both are shown as `retry` before this time is over, and as `human` afterwards.
  */
-export function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
+function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
   const nature = natureOf(reason);
   if (nature !== 'retry' && nature !== 'human') return nature;
   const patience = patienceFor(reason);
@@ -236,7 +236,7 @@ export function reportedNature(reason: Reason, { attempts, waited }: CompletedRe
  * Returns the condition Stalled if it is True. After many failures of a profile, the failure's message stays while the
  * controller retries once more.
  */
-export function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
+function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, end, attempts, waited } = reconcile;
   const observedGeneration = object.metadata.generation ?? 0;
   const shown = end === 'inSync' ? noticeAfter(reconcile) : nature === 'human' ? end : undefined;
@@ -251,7 +251,7 @@ export function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | un
 }
 
 /** Returns a problem that is reported although AWS matches the spec, and that only a user can end. */
-export const noticeAfter = (reconcile: CompletedReconcile): Reason | undefined =>
+const noticeAfter = (reconcile: CompletedReconcile): Reason | undefined =>
   reconcile.end === 'inSync' ? noticesOf(reconcile).find((notice) => isForUser(notice, reconcile)) : undefined;
 
 /**
@@ -264,26 +264,26 @@ const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
 const adviceAfter = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
   end === 'inSync' && facts !== undefined ? facts.plan.advice : [];
 
-export interface ConditionContent {
+interface ConditionContent {
   readonly status: Condition['status'];
   readonly reason: string;
   readonly message: string;
 }
 
-export const trueFor = (reason: string, message = ''): ConditionContent => ({ status: 'True', reason, message });
-export const falseFor = (reason: Reason, { waited }: CompletedReconcile): ConditionContent => ({
+const trueFor = (reason: string, message = ''): ConditionContent => ({ status: 'True', reason, message });
+const falseFor = (reason: Reason, { waited }: CompletedReconcile): ConditionContent => ({
   status: 'False',
   reason: reason.name,
   message: messageOf(reason, waited),
 });
-export const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
+const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
 export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
 
 /**
  * Returns the previous value, for a reconcile that has no new value. A problem in Kubernetes objects is solved when
  * such a reconcile ends, so it is not repeated.
  */
-export function unchangedValue({ object }: CompletedReconcile, type: ConditionType): ConditionContent {
+function unchangedValue({ object }: CompletedReconcile, type: ConditionType): ConditionContent {
   const before = conditionOf(object.status?.conditions, type);
   return before === undefined || isKubernetesReason(before.reason)
     ? unknownFor('NotChecked')
