@@ -172,9 +172,7 @@ export async function holdControlPlane(
  */
 export function confirmFinalizer({
   controlPlaneFinalizer,
-}: {
-  readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
-}): Preparation {
+}: Pick<PreparationServices, 'controlPlaneFinalizer'>): Preparation {
   return async (mutation, { controlPlane, signal }) => {
     if (!isProfileOrRoleCreation(mutation) || controlPlane === undefined) return undefined;
     const reason = blockerFor(await controlPlaneFinalizer.confirm(controlPlane, signal), controlPlane);
