@@ -10,7 +10,7 @@ import { plan } from './plan/plan.ts';
 import { execute } from './execute.ts';
 import type { ReconcileState } from './guards/guards.ts';
 import type { LaneWait } from './lane.ts';
-import { type Mutation, type Plan, change, optional, settling } from './model/change.ts';
+import { type Mutation, type Plan, change, optional, ifAllMade } from './model/change.ts';
 import { type Execution, reasonOf } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
 import { withWait } from './memory.ts';
@@ -483,12 +483,12 @@ describe('execute', () => {
         expect(await after('UntagResource', failure)).to.deep.equal({ end: 'in order', notices: [notice], did: WHOLE });
     });
 
-    it('that AWS refuses keeps its record: the changes that settle it are not made', async () => {
-      const settled = { ...planned, changes: [...planned.changes, settling({ ...untag, keys: ['record'] })] };
+    it('that AWS refuses keeps its record: the changes after it that narrow the added tags are not made', async () => {
+      const withLast = { ...planned, changes: [...planned.changes, ifAllMade({ ...untag, keys: ['record'] })] };
       const reconcile = reconcileStateFor(awsAsDesired());
-      expect((await run(reconcile, {}, settled)).did).to.have.length(4);
+      expect((await run(reconcile, {}, withLast)).did).to.have.length(4);
       reconcile.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
-      expect((await run(reconcile, {}, settled)).did).to.deep.equal(WHOLE);
+      expect((await run(reconcile, {}, withLast)).did).to.deep.equal(WHOLE);
     });
 
     it('that has another error ends the reconcile, because the next attempt may succeed', async () => {

@@ -78,7 +78,7 @@ async function makeChanges(
 ): Promise<Reason | undefined> {
   for (const change of changes) {
     if (execution.kept.some(({ name }) => isAboutKept(change.mutation, name))) continue;
-    if (change.settles === true && execution.notices.length > 0) continue;
+    if (change.ifAllMade === true && execution.notices.length > 0) continue;
     const end = await makeChange(change, reconcile, execution, services);
     if (end !== undefined) return end;
   }

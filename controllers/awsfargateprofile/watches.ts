@@ -48,7 +48,7 @@ export function connectWatches(options: WatchesOptions): void {
   });
   caches.profiles.onChange((change) => enqueueProfile(options, change));
   for (const store of [caches.profiles, caches.clusters, caches.controlPlanes]) {
-    store.onSync((synced) => synced && enqueueUnsettled(options));
+    store.onSync((synced) => synced && enqueueNotAtRest(options));
   }
   caches.clusters.onChange((change) => {
     if (!isRelevant(change, clusterFields)) return;
@@ -111,7 +111,7 @@ function isAffected(
  * Enqueues the objects that are not at rest after a list, because they may have waited for it. Before the
  * AWSFargateProfiles are listed, their groups in the workqueue are unknown.
  */
-function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
+function enqueueNotAtRest({ caches, queue, clock }: WatchesOptions): void {
   inTurns(clock, listed(caches.profiles.list()), (object) => {
     if (!isAtRest(object)) queue.add(keyOf(object), 'low');
   });

@@ -19,7 +19,7 @@ export interface Change {
   /**
    * The change narrows the added tags to what the earlier changes leave, so it is made only if all of them were made.
    */
-  readonly settles?: true;
+  readonly ifAllMade?: true;
 }
 
 /**
@@ -79,7 +79,7 @@ export type PlanPart = Generator<Change, Reason | undefined>;
 
 export const change = (mutation: Mutation): Change => ({ mutation });
 export const optional = (mutation: Mutation): Change => ({ mutation, optional: true });
-export const settling = (mutation: Mutation): Change => ({ mutation, optional: true, settles: true });
+export const ifAllMade = (mutation: Mutation): Change => ({ mutation, optional: true, ifAllMade: true });
 
 export type Mutation =
   | { readonly kind: 'createProfile'; readonly profile: NewFargateProfile }

@@ -4,7 +4,7 @@ import { tagsAfter, tagsToCreate, tagDrift } from '../../../pkg/fargate/tags/tag
 import { hasNoTags, keepCase } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Desired, DesiredProfile } from '../model/desired-state.ts';
 import { type Observed, findProfile } from '../model/observed-state.ts';
-import { type Change, type PlanPart, change, optional, settling } from '../model/change.ts';
+import { type Change, type PlanPart, change, optional, ifAllMade } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { prepareAccessEntry } from './access-entry.ts';
 import { creatingReason } from './replace.ts';
@@ -42,7 +42,7 @@ export function* profileDrift(profile: DesiredProfile, found: FargateProfile): I
   const left = tagDrift(profile, { tags: tagsAfter(drift, found.tags, keepCase) }, keepCase);
   for (const [{ set, remove }, toChange] of [
     [drift, optional],
-    [left, settling],
+    [left, ifAllMade],
   ] as const) {
     if (!hasNoTags(set)) yield toChange({ kind: 'tagProfile', name, arn, tags: set });
     if (remove.length > 0) yield toChange({ kind: 'untagProfile', name, arn, keys: remove });

@@ -11,7 +11,7 @@ import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
 import type { Desired, ManagedRole, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findProfile, findRole } from '../model/observed-state.ts';
-import { type Change, type PlanPart, change, optional, settling } from '../model/change.ts';
+import { type Change, type PlanPart, change, optional, ifAllMade } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { hasOtherPath } from './compare.ts';
 import { ACTIVE } from '../model/profile-status.ts';
@@ -84,8 +84,8 @@ export function* roleDrift(
     additions: additions.filter((each) => !taken.has(each)),
   };
   const left = tagDrift(role, after, foldCase);
-  if (!hasNoTags(left.set)) yield settling({ kind: 'tagRole', name, tags: left.set });
-  if (left.remove.length > 0) yield settling({ kind: 'untagRole', name, keys: left.remove });
+  if (!hasNoTags(left.set)) yield ifAllMade({ kind: 'tagRole', name, tags: left.set });
+  if (left.remove.length > 0) yield ifAllMade({ kind: 'untagRole', name, keys: left.remove });
 }
 
 /**
