@@ -10,7 +10,9 @@ import {
 } from './cluster-validation-rules.ts';
 import {
   LABELS_RULES,
+  LONGEST_DRAIN,
   MAX_ADDITIONAL_TAGS,
+  MAX_DURATION_TEXT,
   LABEL_VALUE_RULES,
   NAMESPACE_RULES,
   POLICY_ARN_RULES,
@@ -126,7 +128,7 @@ const Replace = object(
         description:
           'How long the old profile stays after the new one has become ACTIVE: a duration such as 30m or ' +
           '1h30m, at most 168h. The controller waits at least 30 seconds. Default: 0s.',
-        maxLength: 64,
+        maxLength: MAX_DURATION_TEXT,
         rules: KEEP_RULES,
       }),
     ),
@@ -134,10 +136,10 @@ const Replace = object(
       string({
         description:
           'Evict the pods of the old profile before it is deleted, as kubectl drain does, and wait for them and for their ' +
-          'PodDisruptionBudgets for at most this long: a duration such as 10m or 1h30m, at most 24h. Only pods that the new ' +
+          `PodDisruptionBudgets for at most this long: a duration such as 10m or 1h30m, at most ${LONGEST_DRAIN}. Only pods that the new ` +
           'profile takes and that have a controller other than a Job are evicted. The AWS identity of the controller needs ' +
           'access to the EKS cluster: see docs/drain.md. Default: no eviction.',
-        maxLength: 64,
+        maxLength: MAX_DURATION_TEXT,
         rules: DRAIN_RULES,
       }),
     ),

@@ -115,16 +115,20 @@ const TAG_CHARACTERS = String.raw`'^[\\p{L}\\p{Z}\\p{N}_.:/=+@-]*$'`;
 const ALLOWED_CHARACTERS = 'letters, digits and spaces of any language, and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
-/** AWS allows 50 tags per resource. The controller sets three on a role: Cluster, EKS cluster and namespace. */
-export const MAX_ADDITIONAL_TAGS = 47;
+/** The limits of EKS and IAM for the tags of one resource, in tags and in characters. */
+export const MAX_TAGS = 50;
+export const MAX_TAG_KEY = 128;
+export const MAX_TAG_VALUE = 256;
+/** The controller sets three tags on a role: Cluster, EKS cluster and namespace. */
+export const MAX_ADDITIONAL_TAGS = MAX_TAGS - 3;
 
 export const TAGS_RULES: readonly Rule[] = [
   noNullValue('tag'),
   {
     rule: `size(self) <= ${MAX_ADDITIONAL_TAGS}`,
-    message: `more than ${MAX_ADDITIONAL_TAGS} tags; AWS allows 50, and the controller sets three of them`,
+    message: `more than ${MAX_ADDITIONAL_TAGS} tags; AWS allows ${MAX_TAGS}, and the controller sets three of them`,
   },
-  tagKeyRule('size(k) >= 1 && size(k) <= 128', 'is empty or too long', 'use 1 to 128 characters'),
+  tagKeyRule(`size(k) >= 1 && size(k) <= ${MAX_TAG_KEY}`, 'is empty or too long', `use 1 to ${MAX_TAG_KEY} characters`),
   tagKeyRule(`!k.lowerAscii().startsWith('aws:')`, 'has the prefix aws:, which AWS reserves', 'use another key'),
   tagKeyRule(`k.matches(${TAG_CHARACTERS})`, FORBIDDEN_CHARACTER, `use ${ALLOWED_CHARACTERS}`),
   tagKeyRule(
@@ -136,7 +140,10 @@ export const TAGS_RULES: readonly Rule[] = [
 ];
 
 export const TAG_VALUE_RULES: readonly Rule[] = [
-  { rule: 'size(self) <= 256', message: 'longer than 256 characters; use at most 256' },
+  {
+    rule: `size(self) <= ${MAX_TAG_VALUE}`,
+    message: `longer than ${MAX_TAG_VALUE} characters; use at most ${MAX_TAG_VALUE}`,
+  },
   { rule: `self.matches(${TAG_CHARACTERS})`, message: `${FORBIDDEN_CHARACTER}; use ${ALLOWED_CHARACTERS}` },
 ];
 
@@ -208,7 +215,10 @@ const atMost = (longest: string): readonly Rule[] => [
 
 /** A week. */
 export const KEEP_RULES = atMost('168h');
-export const DRAIN_RULES = atMost('24h');
+export const LONGEST_DRAIN = '24h';
+export const DRAIN_RULES = atMost(LONGEST_DRAIN);
+/** In characters. */
+export const MAX_DURATION_TEXT = 64;
 
 /**
  * Requires `condition` once `status.initialization.provisioned` is true, because pods depend on the profile from then

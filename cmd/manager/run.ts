@@ -9,7 +9,7 @@ import {
 import { LeaderElection, type Leadership } from 'controller-runtime/election';
 import type { Ms } from 'controller-runtime/env';
 import { EventWriter } from 'controller-runtime/events';
-import { Manager, ServerVersionCheck } from 'controller-runtime/manager';
+import { Manager } from 'controller-runtime/manager';
 import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { KIND } from '../../api/v1beta2/index.ts';
 import { awsFargateProfileControllers } from '../../controllers/awsfargateprofile/controller.ts';
@@ -31,11 +31,12 @@ import {
   type Sessions,
 } from '../../pkg/cloud/index.ts';
 import { VERSION } from '../../pkg/version.ts';
+import { diagnosticsServer } from './diagnostics-server.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags/parse-flags.ts';
 import { leaseNameFor } from './lease-name.ts';
 import { newManagerMetrics } from './metrics.ts';
-import { newServers } from './servers.ts';
+import { healthServer } from './ready-checks.ts';
 
 const NAME = 'cluster-api-provider-aws-fargate';
 /** Without leader election, no other manager can take over. */
@@ -116,14 +117,14 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     profileMetrics: metrics.profiles,
   });
 
-  const version = new ServerVersionCheck({ client, clock, logger });
-  const readyChecks = [version, manager.readyCheck];
+  const { health, diagnostics } = flags;
   const { recordCertificateExpiry } = metrics;
-  const servers = newServers(env, flags, { registry, recordCertificateExpiry, client, election, readyChecks });
   const allCaches = [...caches.runnables, ...identities.runnables];
   metrics.caches.watch(allCaches);
   manager.add('recorder', events);
-  manager.add('server', ...(flags.health === undefined ? [] : [version]), ...servers);
+  if (health !== undefined) manager.add('server', ...healthServer(env, health, { client, manager, election }));
+  if (diagnostics !== undefined)
+    manager.add('server', diagnosticsServer(env, diagnostics, { registry, recordCertificateExpiry, client }));
   manager.add('cache', ...allCaches);
   manager.add('controller', ...profiles, teardown);
   if (flags.managesCrd) {

@@ -10,7 +10,7 @@ import { plan } from './plan/plan.ts';
 import { execute } from './execute.ts';
 import type { ReconcileState } from './guards/guards.ts';
 import type { LaneWait } from './lane.ts';
-import { type Mutation, type Plan, change, optional, settling } from './model/change.ts';
+import { type Mutation, type Plan, change, optional, ifAllMade } from './model/change.ts';
 import { type Execution, reasonOf } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
 import { withWait } from './memory.ts';
@@ -36,7 +36,7 @@ import {
   LANE,
   aSimulatedProfile,
   aSimulatedRole,
-  awsAsWanted,
+  awsAsDesired,
   awsWith,
   newGuards,
   newServices,
@@ -111,7 +111,7 @@ describe('execute', () => {
   const elsewhere = { namespace: 'team-b', name: 'other' };
 
   it('creates no role that a reconcile of another namespace removes', async () => {
-    services.claims.tryClaim(DELETE_ROLE, reconcileStateFor(awsAsWanted(), aDeletedObject({ metadata: elsewhere })));
+    services.claims.tryClaim(DELETE_ROLE, reconcileStateFor(awsAsDesired(), aDeletedObject({ metadata: elsewhere })));
     expect(await run(reconcileStateFor(awsWith()))).to.deep.equal({
       end: 'NotNow: another object uses or changes the same resource',
       did: [],
@@ -121,7 +121,7 @@ describe('execute', () => {
   it('lets no reconcile of another namespace remove a role that it is about to create', async () => {
     const removed: boolean[] = [];
     const profileWriter = notingWriter(async (object) => {
-      const remover = reconcileStateFor(awsAsWanted(), aDeletedObject({ metadata: elsewhere }));
+      const remover = reconcileStateFor(awsAsDesired(), aDeletedObject({ metadata: elsewhere }));
       removed.push(services.claims.tryClaim(DELETE_ROLE, remover));
       return object;
     });
@@ -154,7 +154,7 @@ describe('execute', () => {
     ],
   ] as const)
     it(`treats the profile as deleted when the ${what} is gone meanwhile, and then deletes the role`, async () => {
-      const aws = awsAsWanted();
+      const aws = awsAsDesired();
       const reconcile = reconcileStateFor(aws, aDeletedObject());
       vanish(aws);
       expect(await run(reconcile)).to.deep.equal({ end, did: [first] });
@@ -218,7 +218,7 @@ describe('execute', () => {
       expect(reconcile.retry.state.recovery, 'it is no retry').to.equal(undefined);
       const expected = { kind: 'wait', ahead: PROFILE, doing: 'being created', isForeign: false };
       expect(turnOfSibling()).to.deep.equal(expected);
-      await run(reconcileStateFor(awsAsWanted(), aDeletedObject()));
+      await run(reconcileStateFor(awsAsDesired(), aDeletedObject()));
       expect(turnOfSibling()).to.deep.equal({ ...expected, doing: 'being deleted' });
     });
 
@@ -467,7 +467,7 @@ describe('execute', () => {
     };
     const WHOLE = ['untagProfile failed', 'setBoundary done', 'setTrust done'];
     const after = async (operation: string, failure: Partial<AwsFailure>) => {
-      const reconcile = reconcileStateFor(awsAsWanted());
+      const reconcile = reconcileStateFor(awsAsDesired());
       reconcile.session.onCall = (called) => (called === operation ? aFailure(failure) : undefined);
       const result = await execution(reconcile, {}, planned);
       const did = result.steps.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`);
@@ -483,12 +483,12 @@ describe('execute', () => {
         expect(await after('UntagResource', failure)).to.deep.equal({ end: 'in order', notices: [notice], did: WHOLE });
     });
 
-    it('that AWS refuses keeps its record: the changes that settle it are not made', async () => {
-      const settled = { ...planned, changes: [...planned.changes, settling({ ...untag, keys: ['record'] })] };
-      const reconcile = reconcileStateFor(awsAsWanted());
-      expect((await run(reconcile, {}, settled)).did).to.have.length(4);
+    it('that AWS refuses keeps its record: the changes after it that narrow the added tags are not made', async () => {
+      const withLast = { ...planned, changes: [...planned.changes, ifAllMade({ ...untag, keys: ['record'] })] };
+      const reconcile = reconcileStateFor(awsAsDesired());
+      expect((await run(reconcile, {}, withLast)).did).to.have.length(4);
       reconcile.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
-      expect((await run(reconcile, {}, settled)).did).to.deep.equal(WHOLE);
+      expect((await run(reconcile, {}, withLast)).did).to.deep.equal(WHOLE);
     });
 
     it('that has another error ends the reconcile, because the next attempt may succeed', async () => {
@@ -519,7 +519,7 @@ describe('execute', () => {
     });
 
     it('has its own backoff', async () => {
-      const reconcile = reconcileStateFor(awsAsWanted());
+      const reconcile = reconcileStateFor(awsAsDesired());
       reconcile.session.onCall = (called) => (called === 'UntagResource' ? aFailure(DENIED) : undefined);
       await execution(reconcile, {}, planned);
       const again = await execution(reconcile, {}, planned);
@@ -533,7 +533,7 @@ describe('execute', () => {
     ['was not sent', { code: 'NotDispatched', message: 'the lease has run out' }, 'NotNow: the lease has run out', []],
   ] as const)
     it(`the removal of a predecessor that ${situation} ends with "${end}"`, async () => {
-      const reconcile = reconcileStateFor(awsAsWanted());
+      const reconcile = reconcileStateFor(awsAsDesired());
       reconcile.session.onCall = () => aFailure(failure);
       const leftovers = [change({ ...DELETE_PROFILE, because: 'replaced' })];
       const result = await execution(
@@ -646,14 +646,14 @@ describe('execute', () => {
       ['CreateAccessEntry', 'missing'],
     ] as const)
       it(`stops an object whose live profile has an outdated entry when AWS denies ${operation}`, async () => {
-        const { end } = await execution(denying(withEntry(awsAsWanted()), operation));
+        const { end } = await execution(denying(withEntry(awsAsDesired()), operation));
         expect(end).to.have.property('name', 'RoleRecreated');
         expect(end, 'what is left').to.have.nested.property('facts.entry', left);
         expect(end).to.have.nested.property('facts.refusal').that.contains('AccessDeniedException');
       });
 
     it('does not stop such an object for another reason than that AWS does not answer', async () => {
-      const reconcile = reconcileStateFor(withEntry(awsAsWanted()));
+      const reconcile = reconcileStateFor(withEntry(awsAsDesired()));
       reconcile.session.onCall = (operation) => (operation === 'CreateAccessEntry' ? aFailure() : undefined);
       expect((await run(reconcile)).end).to.equal('AWSUnavailable');
     });

@@ -42,7 +42,7 @@ import {
   waitedFor,
   withRecorded,
 } from './memory.ts';
-import { withRefusedRequests } from './settle-record.ts';
+import { withRefusedRequests } from './update-record.ts';
 import { recordAfter } from './record-changes.ts';
 import { describeTransit } from './model/profile-status.ts';
 
@@ -78,7 +78,7 @@ async function makeChanges(
 ): Promise<Reason | undefined> {
   for (const change of changes) {
     if (execution.kept.some(({ name }) => isAboutKept(change.mutation, name))) continue;
-    if (change.settles === true && execution.notices.length > 0) continue;
+    if (change.ifAllMade === true && execution.notices.length > 0) continue;
     const end = await makeChange(change, reconcile, execution, services);
     if (end !== undefined) return end;
   }
@@ -135,8 +135,8 @@ function tolerate({ mutation, optional }: Change, reason: Reason, execution: Exe
 function keep(reconcile: ReconcileState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
   if (!isRoleRemoval(mutation)) return undefined;
   execution.kept.push({ name: mutation.name, usedBy: by });
-  const { wanted, isProvisioned } = reconcile.desired;
-  if (wanted?.role.name.toLowerCase() !== mutation.name.toLowerCase()) return undefined;
+  const { role, isProvisioned } = reconcile.desired;
+  if (role?.name.toLowerCase() !== mutation.name.toLowerCase()) return undefined;
   const facts = { name: mutation.name, other: by, settings: ['rolePath'], isProvisioned };
   return newReason('RoleSettingsConflict', facts);
 }
@@ -212,7 +212,7 @@ function contradictionReason({ retry }: ReconcileState, resource: string, detail
  */
 function trustReason(reconcile: ReconcileState, problem: string, now: Ms): Reason {
   const { retry, desired, observed } = reconcile;
-  const role = desired.wanted?.role;
+  const { role } = desired;
   const generation = generationOf(reconcile);
   const known = retry.state.trustRejected;
   const trustRejected = known?.generation === generation ? known : { generation, since: now };
@@ -239,7 +239,7 @@ function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: a
     const entry = mutation.kind === 'createAccessEntry' ? 'missing' : 'outdated';
     if (role !== undefined) return roleRecreated(desired, role, entry, aws.describeFailure(failure));
   }
-  const { abandonment, isProvisioned, wanted } = desired;
+  const { abandonment, isProvisioned, profile } = desired;
   const denial = aws.readDenial(failure.message);
   const general = isSubnetChoiceDenied(mutation, failure, denial)
     ? newReason('SubnetChoiceDenied', { detail: aws.describeFailure(failure), denial })
@@ -248,7 +248,7 @@ function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: a
         callContext(target, {
           session,
           abandonment,
-          subnets: wanted?.profile.subnetSource,
+          subnets: profile?.subnetSource,
           isProvisioned,
           resource: isCreation(mutation) ? undefined : resourceOf(mutation),
           violation: mutation.kind === 'createProfile' ? findSelectorProblem(mutation.profile.selectors) : undefined,

@@ -19,7 +19,7 @@ import {
   aFailure,
   aRole,
   anObject,
-  asWanted,
+  asDesired,
   desiredOf,
   observed,
 } from './testing/builders.ts';
@@ -175,7 +175,7 @@ describe('Finisher', () => {
     ] as const)
       it(`comes ${least} to ${most} ms after ${end === 'inSync' ? end : end.name}`, async () => {
         const object = anObject();
-        const [desired, seen] = [desiredOf(object), asWanted()];
+        const [desired, seen] = [desiredOf(object), asDesired()];
         const facts = { desired, observed: seen, after: seen, plan: plan(desired, seen) };
         const next = await finish({ object, end, facts }, written);
         expect('delay' in next && next.delay).to.be.within(least, most);

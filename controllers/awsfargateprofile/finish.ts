@@ -8,7 +8,7 @@ import { recordPatch, removeFinalizerPatch } from './goal/metadata.ts';
 import type { Lanes } from './lane.ts';
 import type { Step } from './model/change.ts';
 import { type CompletedReconcile, type ReconcileResult, noticesOf } from './model/result.ts';
-import { hasChangeInProgress } from './model/steady-state.ts';
+import { hasChangeInProgress } from './model/at-rest.ts';
 import { type Reason, isUnreported, newReason } from './reasons/reasons.ts';
 import {
   type RetryState,
@@ -31,7 +31,7 @@ import {
   retainedEvent,
   warningFor,
 } from './report/events.ts';
-import { type OverlapSources, withFewRivals } from './status/overlap.ts';
+import { type OverlapSources, withFewRivals } from './report/overlap.ts';
 import { pausedStatus, statusAfter } from './report/status.ts';
 import { CONFLICT, DONE } from '../shared/requeue.ts';
 
@@ -75,7 +75,7 @@ export class Finisher {
     };
     const unwritten: Unwritten = { steps: execution?.steps ?? [], remember, context };
     if (end === 'inSync' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(reconcile), unwritten);
-    if (end === 'inSync' && facts?.desired.wanted === undefined) return this.deleteObject(object, unwritten);
+    if (end === 'inSync' && facts?.desired.profile === undefined) return this.deleteObject(object, unwritten);
     const after = statusAfter(reconcile);
     // Without facts from AWS, the EKS cluster is known only from status, which another client may have written.
     const status = facts === undefined ? after : withFewRivals(object, after, this.options, reconcile.now);

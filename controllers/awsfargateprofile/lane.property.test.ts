@@ -118,7 +118,7 @@ async function run(plans: readonly Plan[]): Promise<Run> {
       let ahead = lanes.take(LANE, object, name, 'being created');
       if (ahead?.kind === 'wait' && ahead.isForeign) {
         if (inChange === ahead.ahead) lanes.saw(LANE, ahead.ahead, 'changing');
-        else lanes.settle(LANE, ahead.ahead, object);
+        else lanes.sawNoChange(LANE, ahead.ahead, object);
         ahead = lanes.take(LANE, object, name, 'being created');
       }
       if (ahead?.kind === 'wait') {
@@ -163,7 +163,7 @@ async function run(plans: readonly Plan[]): Promise<Run> {
         lanes.saw(LANE, name, 'changing', object);
         return later(POLL, poll);
       }
-      lanes.settle(LANE, name, object);
+      lanes.sawNoChange(LANE, name, object);
       remove(object);
     };
     passes.set(name, () => plan.wakes !== undefined && later(plan.wakes, reconcile));

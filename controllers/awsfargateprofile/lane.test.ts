@@ -242,10 +242,10 @@ describe('Lanes', () => {
       lanes.saw(LANE, 'team-a_a', 'being created', a);
       lanes.release(LANE, a);
       expect([turnOf(a), turnOf(b)]).to.deep.equal(['go', 'team-a_a is being created']);
-      lanes.settle(LANE, 'team-a_other', a);
+      lanes.sawNoChange(LANE, 'team-a_other', a);
       world.remove(a);
       expect(turnOf(b)).to.equal('team-a_a is being created');
-      lanes.settle(LANE, 'team-a_a', a);
+      lanes.sawNoChange(LANE, 'team-a_a', a);
       expect(turnOf(b)).to.equal('go');
     });
 
@@ -288,7 +288,7 @@ describe('Lanes', () => {
       expect(turnOf(a)).to.equal('team-a_c is being deleted, as a stranger');
       expect(lanes.take(LANE, a, 'team-a_c', 'being deleted'), 'a change of the same profile').to.equal(undefined);
       lanes.release(LANE, a);
-      lanes.settle(LANE, 'team-a_c', a);
+      lanes.sawNoChange(LANE, 'team-a_c', a);
       lanes.seed(LANE, () => expect.fail('the lane is known'));
       lanes.seed('an idle lane', () => []);
       lanes.seed('an idle lane', () => expect.fail('the lane is known'));
@@ -323,7 +323,7 @@ describe('Lanes', () => {
       expect([a, b, c].map(aheadOf)).to.deep.equal(['go', 'go', 'team-a_a is next in turn']);
       lanes.saw(LANE, 'theirs', 'being created');
       expect(aheadOf(c), 'the first asks EKS about a stranger').to.equal('theirs is being created');
-      lanes.settle(LANE, 'theirs', a);
+      lanes.sawNoChange(LANE, 'theirs', a);
       take(a);
       expect(aheadOf(c)).to.equal('team-a_a is being created');
       lanes.close(LANE, 1_000, 'busy');
@@ -466,7 +466,7 @@ describe('Lanes', () => {
           world.stopped.add('a');
           world.put({ ...a, status: { profileStatus: 'DELETING' } });
           lanes.saw(LANE, 'team-a_a', 'being deleted', a);
-          lanes.settle(LANE, 'team-a_a', a);
+          lanes.sawNoChange(LANE, 'team-a_a', a);
         },
       ],
       [
@@ -515,10 +515,10 @@ describe('Lanes', () => {
       const [a, b, c] = putThree();
       lanes.saw(LANE, 'team-a_c', 'being created', c);
       turnOf(b);
-      expect(wokenBy(() => lanes.settle(LANE, 'team-a_other', c))).to.deep.equal([]);
-      expect(wokenBy(() => lanes.settle(LANE, 'team-a_c', c))).to.deep.equal(['a first', 'b second']);
+      expect(wokenBy(() => lanes.sawNoChange(LANE, 'team-a_other', c))).to.deep.equal([]);
+      expect(wokenBy(() => lanes.sawNoChange(LANE, 'team-a_c', c))).to.deep.equal(['a first', 'b second']);
       lanes.saw(LANE, 'team-a_a', 'being deleted', a);
-      expect(wokenBy(() => lanes.settle(LANE, 'team-a_a', a))).to.deep.equal(['b second']);
+      expect(wokenBy(() => lanes.sawNoChange(LANE, 'team-a_a', a))).to.deep.equal(['b second']);
     });
 
     it('nobody when EKS has ended a change while a reconcile has the turn', () => {
@@ -526,7 +526,7 @@ describe('Lanes', () => {
       take(a);
       turnOf(b);
       lanes.saw(LANE, 'theirs', 'being deleted');
-      expect(wokenBy(() => lanes.settle(LANE, 'theirs', b))).to.deep.equal([]);
+      expect(wokenBy(() => lanes.sawNoChange(LANE, 'theirs', b))).to.deep.equal([]);
     });
 
     it('first and second when a turn ends without a change, and nobody while EKS makes the change', () => {
@@ -551,9 +551,9 @@ describe('Lanes', () => {
       });
       lanes.saw(LANE, 'theirs', 'being deleted');
       expect([turnOf(confirmed), turnOf(a)]).to.deep.equal(Array(2).fill('theirs is being deleted, as a stranger'));
-      expect(wokenBy(() => lanes.settle(LANE, 'theirs', a))).to.deep.equal(['b second', 'confirmed first']);
+      expect(wokenBy(() => lanes.sawNoChange(LANE, 'theirs', a))).to.deep.equal(['b second', 'confirmed first']);
       lanes.saw(LANE, 'theirs', 'being deleted');
-      expect(wokenBy(() => lanes.settle(LANE, 'theirs', confirmed))).to.deep.equal(['unconfirmed second']);
+      expect(wokenBy(() => lanes.sawNoChange(LANE, 'theirs', confirmed))).to.deep.equal(['unconfirmed second']);
     });
   });
 

@@ -12,7 +12,7 @@ import { currentProfileNameOf } from '../shared/profile-names.ts';
 import { turnOrderOf, wantsTurn } from '../shared/turn-order.ts';
 import type { RetryStore } from './memory.ts';
 import { describeTransit } from './model/profile-status.ts';
-import { hasChangeInProgress } from './model/steady-state.ts';
+import { hasChangeInProgress } from './model/at-rest.ts';
 
 // EKS creates or deletes one Fargate profile of a cluster at a time. Each EKS cluster has a lane, a queue of the
 // objects that want such a change, which avoids calls that EKS would refuse. Safety does not depend on it, because EKS
@@ -139,7 +139,7 @@ export class Lanes {
   }
 
   /** Called when a reconcile of the object has seen that EKS is not changing the profile. */
-  settle(lane: string, profile: string, object: AWSFargateProfile): void {
+  sawNoChange(lane: string, profile: string, object: AWSFargateProfile): void {
     if (this.get(lane).inFlight?.profile !== profile) return;
     this.update(lane, { inFlight: undefined });
     this.wakeIfFree(lane, object);
@@ -161,7 +161,7 @@ export class Lanes {
     }
     for (const name of own)
       if (describeTransit(profiles.find((each) => each.name === name)?.status) === undefined)
-        this.settle(lane, name, object);
+        this.sawNoChange(lane, name, object);
   }
 
   close(lane: string, span: Ms, because: string): void {

@@ -1,13 +1,12 @@
 import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
 import type { Clock, Ms } from 'controller-runtime/env';
 import type { ProfileRecord } from '../shared/record.ts';
-import type { Unanswered } from './settle-record.ts';
+import type { Unanswered } from './update-record.ts';
 import { type Reason, type ReasonName, type SiblingChange, isEndedBySibling } from './reasons/reasons.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
-import type { Mutation } from './model/change.ts';
+import type { Drained, Mutation } from './model/change.ts';
 import type { Told } from './model/result.ts';
-import type { Drained } from './model/drained.ts';
 import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';

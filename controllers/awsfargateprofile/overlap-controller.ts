@@ -15,7 +15,7 @@ import { isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { hasPausedAnnotation } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { DONE, LEASE_EXPIRED, backOff, CONFLICT } from '../shared/requeue.ts';
-import { isSteady } from './model/steady-state.ts';
+import { isAtRest } from './model/at-rest.ts';
 import {
   type CompetingObject,
   type Rival,
@@ -25,7 +25,7 @@ import {
   findRivals,
   pairsOf,
   withOverlap,
-} from './status/overlap.ts';
+} from './report/overlap.ts';
 
 const NAME = 'selectorsoverlap';
 /** Reports changes of one object within this time together. */
@@ -62,7 +62,7 @@ const factsOf = (object: KubeObject): unknown => ({
   generation: object.metadata.generation,
   profileName: fieldAt(object.status, 'profileName'),
   locations: locationsOf(object),
-  isSteady: isSteady(object),
+  isAtRest: isAtRest(object),
 });
 
 interface Entry {
@@ -98,7 +98,7 @@ class OverlapReconciler {
     const object = lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
     const entry = object && this.entryOf(object);
     await this.tellOthers(keyText(key), entry, signal);
-    if (object === undefined || entry === undefined || !isSteady(object) || hasPausedAnnotation(object)) return DONE;
+    if (object === undefined || entry === undefined || !isAtRest(object) || hasPausedAnnotation(object)) return DONE;
     const found: Rival[] = [];
     await this.forOthers(entry, signal, (other) => found.push(...findRivals(entry.competitor, [other])));
     const status = withOverlap({ ...object.status }, object, entry.competitor, found, clock.now());

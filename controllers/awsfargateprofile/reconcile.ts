@@ -45,11 +45,11 @@ import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
 import { findRoleSharers, wishesOfOthers } from './guards/role-users/settings.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
-import { changesInProgress, hasChangeInProgress } from './model/steady-state.ts';
+import { changesInProgress, hasChangeInProgress } from './model/at-rest.ts';
 import { fitsSpec, type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileEnd, ReconcileResult } from './model/result.ts';
-import { isEntryOf, mergeRecords, settle, withLostRecord, withUnanswered } from './settle-record.ts';
+import { isEntryOf, mergeRecords, updateRecord, withLostRecord, withUnanswered } from './update-record.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { readDeletionProtection } from './observe/deletion-protection.ts';
 import { type Looking, type ProfilesAndRoles, glance, seenBy, survey } from './observe/observe.ts';
@@ -362,16 +362,16 @@ export class Reconciler {
       unanswered: withUnanswered(state.unanswered ?? {}, record, now),
     }));
     const { identity } = looking;
-    const settled = settle(record, seenBy(looking, observed), {
+    const updated = updateRecord(record, seenBy(looking, observed), {
       unanswered,
       now,
       takeOver: takenOver(object),
-      isWanted: (profile) => (looking.isLeaving ? false : fitsSpec(object, identity, profile, () => true)),
+      fitsSpec: (profile) => (looking.isLeaving ? false : fitsSpec(object, identity, profile, () => true)),
     });
     // A glance does not show all profiles that another record of this object has made, so the next read is a survey.
-    if (settled.elsewhere.length > 0) retryStore.update(object, ({ surveyed: _until, ...state }) => state);
+    if (updated.elsewhere.length > 0) retryStore.update(object, ({ surveyed: _until, ...state }) => state);
     // `now` is AWS's time, as of its last answer.
-    const desired = desiredFor(object, { ...inputs, now: session.now() }, settled, observed);
+    const desired = desiredFor(object, { ...inputs, now: session.now() }, updated, observed);
     return E.isLeft(desired) ? desired : E.right({ desired: desired.right, observed });
   }
 
@@ -523,12 +523,12 @@ const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { prof
 /** A deletion is complete only after a read of all profiles, and if the record lists nothing left in AWS. */
 const mayEnd = (
   end: ReconcileEnd,
-  { wanted, unwanted }: Desired,
+  { profile, unwanted }: Desired,
   { depth }: Observed,
   record: ProfileRecord,
 ): boolean =>
   end !== 'inSync' ||
-  wanted !== undefined ||
+  profile !== undefined ||
   (depth === 'survey' && (unwanted === 'retain' || !isAnythingLeft(record)));
 
 const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>

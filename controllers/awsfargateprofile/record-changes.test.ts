@@ -27,7 +27,7 @@ import {
   aProfile,
   aRole,
   anObject,
-  asWanted,
+  asDesired,
   desiredOf,
   observed,
 } from './testing/builders.ts';
@@ -176,15 +176,15 @@ describe('The record at the end of a reconcile', () => {
 
   function atEnd(
     before: Partial<ProfileRecord>,
-    seen: Observed = asWanted(),
+    seen: Observed = asDesired(),
     {
       end = 'inSync',
       kept = [],
       spec = {},
     }: { end?: ReconcileEnd; kept?: readonly { name: string }[]; spec?: object } = {},
   ): ProfileRecord {
-    const wanted = desiredOf(anObject({ record: { in: HERE, ...before }, spec }), {}, seen);
-    return recordAtEnd(record(before), wanted, seen, { end, kept });
+    const asked = desiredOf(anObject({ record: { in: HERE, ...before }, spec }), {}, seen);
+    return recordAtEnd(record(before), asked, seen, { end, kept });
   }
   const profilesAtEnd = (before: RecordedProfile, ...rest: [seen?: Observed, over?: Parameters<typeof atEnd>[2]]) =>
     atEnd({ profiles: [before] }, ...rest).profiles;
@@ -197,7 +197,7 @@ describe('The record at the end of a reconcile', () => {
     });
 
     it('since when it is ACTIVE, if the reconcile still waits for something else', () => {
-      expect(profilesAtEnd(ENTRY, asWanted(), { end: WAITS })).to.deep.equal([{ ...ENTRY, activeSince: NOW }]);
+      expect(profilesAtEnd(ENTRY, asDesired(), { end: WAITS })).to.deep.equal([{ ...ENTRY, activeSince: NOW }]);
     });
 
     it('the earlier time for which it is ACTIVE, and now instead of a time in the future', () => {
@@ -210,7 +210,7 @@ describe('The record at the end of a reconcile', () => {
       ['is gone', observed({ role: aRole() }), {}],
       ['has another id', world({ arn: 'a/b/c/again' }), {}],
       ['differs from the spec', world({ selectors: [] }), {}],
-      ['is not wanted', world({}), { profileName: ProfileName.of('web') }],
+      ['is not desired', world({}), { profileName: ProfileName.of('web') }],
     ] as const)
       it(`no time if it ${situation}`, () => {
         for (const end of ['inSync', WAITS] as const)
@@ -230,7 +230,7 @@ describe('The record at the end of a reconcile', () => {
       for (const before of [[], [{ name: ROLE, id: 'AROAFORMER' }], [{ name: RoleName.of(ROLE.toUpperCase()) }]])
         expect(atEnd({ roles: before }).roles).to.deep.equal([CHECKED]);
       const former = { name: ROLE, id: 'AROAFORMER' };
-      expect(atEnd({ roles: [former] }, asWanted(), { end: WAITS }).roles).to.deep.equal([former]);
+      expect(atEnd({ roles: [former] }, asDesired(), { end: WAITS }).roles).to.deep.equal([former]);
     });
 
     it('that it belongs to another owner, with its id, by which the next reconcile knows it', () => {
@@ -243,13 +243,13 @@ describe('The record at the end of a reconcile', () => {
 
     it('nothing if another object or profile needs it', () => {
       const left = { kept: [{ name: 'OTHER' }], end: WAITS };
-      expect(atEnd({ roles: [OTHER_ROLE, { name: ROLE }] }, asWanted(), left).roles).to.deep.equal([{ name: ROLE }]);
+      expect(atEnd({ roles: [OTHER_ROLE, { name: ROLE }] }, asDesired(), left).roles).to.deep.equal([{ name: ROLE }]);
       expect(atEnd({ roles: [OTHER_ROLE] }).roles, 'not yet deleted').to.deep.equal([OTHER_ROLE, CHECKED]);
     });
   });
 
   it('names the access entry that is being recreated until the reconcile ends in order', () => {
-    expect(atEnd({ entry: ROLE_ARN }, asWanted(), { end: WAITS }).entry).to.equal(ROLE_ARN);
+    expect(atEnd({ entry: ROLE_ARN }, asDesired(), { end: WAITS }).entry).to.equal(ROLE_ARN);
     expect(atEnd({ entry: ROLE_ARN })).to.not.have.property('entry');
   });
 
@@ -275,7 +275,7 @@ describe('An object', () => {
       observed({ profile: aProfile({ tags: FOREIGN_TAGS }) }),
       false,
     ],
-    ['AWS has a profile of the object', nothing, asWanted(), true],
+    ['AWS has a profile of the object', nothing, asDesired(), true],
     ['the record names a place', record(), observed(), true],
     ['another client has removed the record', record({ in: { kind: 'unknown' } }), observed(), true],
     ['the record names a profile', { ...nothing, profiles: [OTHER] }, observed(), true],

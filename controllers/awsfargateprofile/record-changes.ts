@@ -2,14 +2,14 @@ import type { Ms } from 'controller-runtime/env';
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { type ProfileRecord, type RecordedProfile, type RecordedRole, profileIdOf } from '../shared/record.ts';
-import { isAsWanted } from './plan/compare.ts';
+import { isAsDesired } from './plan/compare.ts';
 import { activeSince } from './plan/replace.ts';
 import type { Desired } from './model/desired-state.ts';
 import { type Mutation, subjectOf, type MutationOutcome, isWithoutEffect } from './model/change.ts';
 import { type Observed, findProfile, findRole } from './model/observed-state.ts';
 import { isRoleTaggedOurs, ownershipOf } from './model/identity.ts';
 import type { ReconcileEnd } from './model/result.ts';
-import { isEntryOf, withLast } from './settle-record.ts';
+import { isEntryOf, withLast } from './update-record.ts';
 import { ACTIVE } from './model/profile-status.ts';
 
 // These functions change the record before a change in AWS, after it, and at the end of a reconcile.
@@ -152,7 +152,7 @@ function withActiveSince(
 ): RecordedProfile {
   const found = findProfile(observed.profiles, entry.name);
   const { activeSince: _former, ...rest } = entry;
-  const isServing = found?.status === ACTIVE && isEntryOf([entry], found) && isAsWanted(desired, observed, found);
+  const isServing = found?.status === ACTIVE && isEntryOf([entry], found) && isAsDesired(desired, observed, found);
   if (!isServing) return rest;
   const served = end === 'inSync' ? { served: true as const } : {};
   return { ...rest, ...served, activeSince: activeSince(desired, found) };
@@ -167,10 +167,10 @@ function withCheckedRole(
   desired: Desired,
   observed: Observed,
 ): readonly RecordedRole[] {
-  const wanted = desired.wanted?.role;
-  const found = wanted && findRole(observed.roles, wanted.name);
+  const { role } = desired;
+  const found = role && findRole(observed.roles, role.name);
   if (found === undefined) return roles;
-  const isOurs = wanted?.kind === 'managed' && isRoleTaggedOurs(desired, found);
+  const isOurs = role?.kind === 'managed' && isRoleTaggedOurs(desired, found);
   const entry: RecordedRole = { name: found.name, id: found.id, ...(isOurs ? { checked: true } : { managed: false }) };
   const others = roles.filter(({ name, managed }) => managed !== false && !isSameRoleName(name, found.name));
   return [...others, entry];

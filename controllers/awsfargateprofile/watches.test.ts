@@ -118,7 +118,7 @@ describe('connectWatches', () => {
   }
 
   describe('after a start', () => {
-    it('enqueues unsettled objects at once, and settled objects within the resync interval', async () => {
+    it('enqueues objects at rest within the resync interval, and others at once', async () => {
       caches.profiles.replaceAll(
         [
           profile('ready', {}, READY),
@@ -147,7 +147,7 @@ describe('connectWatches', () => {
       expect(await takeQueued()).to.deep.equal(['ready']);
     });
 
-    it('enqueues no settled object for the first list of Clusters and control planes', async () => {
+    it('enqueues no object at rest for the first list of Clusters and control planes', async () => {
       caches.profiles.replaceAll([profile('ready', {}, READY)], '200');
       caches.clusters.replaceAll([cluster()], '201');
       caches.controlPlanes.replaceAll([controlPlane()], '202');
@@ -175,7 +175,7 @@ describe('connectWatches', () => {
         expect(await takeQueued()).to.have.members(['ready', 'annotated']);
       });
 
-    it('enqueues unsettled objects each time that a kind becomes readable', async () => {
+    it('enqueues objects that are not at rest each time that a kind becomes readable', async () => {
       caches.profiles.replaceAll([profile('ready', {}, READY), profile('waiting')], '200');
       await takeQueued();
       caches.clusters.replaceAll([], '201');

@@ -19,7 +19,7 @@ import {
 } from '../shared/caches.ts';
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { isSteady } from './model/steady-state.ts';
+import { isAtRest } from './model/at-rest.ts';
 import type { Lanes } from './lane.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
 import type { RetryStore } from './memory.ts';
@@ -48,7 +48,7 @@ export function connectWatches(options: WatchesOptions): void {
   });
   caches.profiles.onChange((change) => enqueueProfile(options, change));
   for (const store of [caches.profiles, caches.clusters, caches.controlPlanes]) {
-    store.onSync((synced) => synced && enqueueUnsettled(options));
+    store.onSync((synced) => synced && enqueueNotAtRest(options));
   }
   caches.clusters.onChange((change) => {
     if (!isRelevant(change, clusterFields)) return;
@@ -108,9 +108,9 @@ function isAffected(
  * After a list, enqueues the objects that are not steady, because they may have waited for it. Before the
  * AWSFargateProfiles are listed, their groups in the workqueue are unknown.
  */
-function enqueueUnsettled({ caches, queue, clock }: WatchesOptions): void {
+function enqueueNotAtRest({ caches, queue, clock }: WatchesOptions): void {
   inTurns(clock, listed(caches.profiles.list()), (object) => {
-    if (!isSteady(object)) queue.add(keyOf(object), 'low');
+    if (!isAtRest(object)) queue.add(keyOf(object), 'low');
   });
 }
 
@@ -126,7 +126,7 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
   if (change.type === 'added' && change.isInInitialList) {
     // Steady objects are spread over the resync interval, so that after a start the manager does not read all of AWS at
     // once. A paused object gets its `Paused` condition at once, because it may have been paused while no manager ran.
-    if (isSteady(change.object) && !isPaused(options.caches, change.object)) {
+    if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
     return;

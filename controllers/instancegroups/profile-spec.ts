@@ -6,6 +6,8 @@ import type { FargateGroup, FargateGroupSelector } from '../../api/external/inde
 import {
   type AWSFargateProfileSpec,
   DRAIN_TIMEOUT_ANNOTATION,
+  LONGEST_DRAIN,
+  MAX_DURATION_TEXT,
   UPDATE_STRATEGY_ANNOTATION,
 } from '../../api/v1beta2/index.ts';
 import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
@@ -40,10 +42,6 @@ function updateStrategy({ annotations = {} }: KubeObject['metadata']): Pick<AWSF
   return Object.keys(strategy).length > 0 ? { updateStrategy: strategy } : {};
 }
 
-/** The CRD's limits, in hours and in characters. */
-const LONGEST_DRAIN = 24;
-const MAX_DURATION = 64;
-
 /** Checks the annotations for the update strategy. */
 export function findStrategyProblem({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
   const { [UPDATE_STRATEGY_ANNOTATION]: type, [DRAIN_TIMEOUT_ANNOTATION]: drainTimeout } = metadata.annotations ?? {};
@@ -52,9 +50,9 @@ export function findStrategyProblem({ metadata }: Pick<KubeObject, 'metadata'>):
   if (type !== undefined && type !== 'Replace' && type !== 'Reject')
     return problem(UPDATE_STRATEGY_ANNOTATION, '"Replace" or "Reject"', type);
   if (drainTimeout === undefined) return undefined;
-  const span = drainTimeout.length > MAX_DURATION ? undefined : parseDuration(drainTimeout);
-  return span === undefined || drainTimeout.includes('ms') || span > LONGEST_DRAIN * 3_600_000
-    ? problem(DRAIN_TIMEOUT_ANNOTATION, `a duration of at most ${LONGEST_DRAIN}h such as "10m"`, drainTimeout)
+  const span = drainTimeout.length > MAX_DURATION_TEXT ? undefined : parseDuration(drainTimeout);
+  return span === undefined || drainTimeout.includes('ms') || span > (parseDuration(LONGEST_DRAIN) ?? 0)
+    ? problem(DRAIN_TIMEOUT_ANNOTATION, `a duration of at most ${LONGEST_DRAIN} such as "10m"`, drainTimeout)
     : undefined;
 }
 

@@ -6,10 +6,8 @@ const STEPS = [
   'reasons',
   'goal',
   'model',
-  'settle-record.ts',
+  'update-record.ts',
   // Reports depend only on the plan, not on how the plan is made, on memory, or on the AWS calls.
-  'report/condition-list.ts',
-  'status',
   'report',
   'aws',
   'observe',

@@ -6,7 +6,7 @@ import { errorMessage } from 'controller-runtime/text';
 import type { AccountId } from '../../api/names.ts';
 import type { AwsConfig, Session, SessionRequest, Sessions } from './session.ts';
 import { newCallFactory, type CallFactory } from './call/call.ts';
-import { newClients, type Clients } from './sdk-clients.ts';
+import { newClients, type Clients } from './call/sdk-clients.ts';
 import type { AwsCredentials, AwsCredentialSource, AwsCredentialSources } from './credentials/credential-pool.ts';
 import type { CallerAccounts } from './credentials/caller-identity.ts';
 import { credentialsName } from './credentials/identity-ref.ts';

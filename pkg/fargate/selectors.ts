@@ -32,7 +32,7 @@ export const describeSelectors = (selectors: readonly Selector[]): string =>
     })
     .join('; ');
 
-export function canonicalSelectors(selectors: readonly Selector[]): string {
+function canonicalSelectors(selectors: readonly Selector[]): string {
   const each = toSelectors(selectors).map(({ namespace, labels }) =>
     JSON.stringify([namespace, Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1))]),
   );

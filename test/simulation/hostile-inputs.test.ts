@@ -28,7 +28,7 @@ import { findBlocker } from '../../controllers/awsfargateprofile/plan/blockers.t
 import { recordPatch } from '../../controllers/awsfargateprofile/goal/metadata.ts';
 import { messageOf, newReason } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { eventsAfter } from '../../controllers/awsfargateprofile/report/events.ts';
-import { competitorOf, findRivals, withOverlap } from '../../controllers/awsfargateprofile/status/overlap.ts';
+import { competitorOf, findRivals, withOverlap } from '../../controllers/awsfargateprofile/report/overlap.ts';
 import { statusAfter } from '../../controllers/awsfargateprofile/report/status.ts';
 import {
   PLACE,
@@ -293,10 +293,8 @@ const INPUTS: readonly Input[] = [
   ),
   ofTexts('a tag', 64 * KIB, (text) => {
     const clusterName = ClusterName.of('prod');
-    return profileTags(
-      { namespace: 'a', name: 'b' },
-      { clusterName, object: { [text]: text }, controlPlane: { b: text } },
-    );
+    const object = { spec: { clusterName, additionalTags: { [text]: text } } };
+    return profileTags({ namespace: 'a', name: 'b', clusterName }, object, { b: text });
   }),
   ofTexts('a Secret', ANNOTATIONS, (text) => {
     const value = Buffer.from(text).toString('base64');
@@ -411,15 +409,16 @@ const INPUTS: readonly Input[] = [
     size: 8_000,
     prepare: (count) => {
       const tags = Object.fromEntries(repeated(count, (n) => [`key-${n}`, 'v']));
-      const owner = { namespace: 'a', name: 'b' };
+      const clusterName = ClusterName.of('prod');
+      const object = { spec: { clusterName, additionalTags: tags } };
       return () => [
         tagDrift(
           { tags, additions: Object.keys(tags), keysOfOthers: Object.keys(tags) },
           { tags, additions: Object.keys(tags) },
           foldCase,
         ),
-        roleTags({ eksClusterArn: 'a', namespace: 'b' }, { clusterName: undefined, object: tags, controlPlane: tags }),
-        profileTags(owner, { clusterName: undefined, object: tags, controlPlane: tags }),
+        roleTags({ eksClusterArn: 'a', namespace: 'b', clusterName }, object, tags),
+        profileTags({ namespace: 'a', name: 'b', clusterName }, object, tags),
       ];
     },
   },

@@ -17,7 +17,7 @@ import {
 import {
   aSimulatedProfile,
   aSimulatedRole,
-  awsAsWanted,
+  awsAsDesired,
   awsWith,
 } from '../../../controllers/awsfargateprofile/testing/reconcile-state.ts';
 import type { SimulatedProfile } from '../../../controllers/awsfargateprofile/testing/simulated-aws.ts';
@@ -46,7 +46,7 @@ async function planDeletion({ isClusterDeleted, deletionProtection }: World): Pr
   if (isClusterDeleted) api.server.storage.delete(CLUSTER, keyOf(cluster));
   const described: EksCluster = { name: EKS_CLUSTER, arn: '', status: 'ACTIVE', deletionProtection };
   const session: Session = {
-    ...sessionOn(awsAsWanted()),
+    ...sessionOn(awsAsDesired()),
     clusters: { describe: async () => E.right(described) },
   };
   const { planner, stop } = await startPlannerOn(api, session);

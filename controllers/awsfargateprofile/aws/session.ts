@@ -3,7 +3,7 @@ import type { KubeObject } from 'controller-runtime/client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { credentialsName, type Session, type SessionRequest, type Sessions } from '../../../pkg/cloud/index.ts';
 import type { PursueGoal } from '../goal/goal.ts';
-import { isSteady, hasChangeInProgress } from '../model/steady-state.ts';
+import { isAtRest, hasChangeInProgress } from '../model/at-rest.ts';
 import { isProvisioned } from '../../shared/object-state.ts';
 import { locationOf } from '../../shared/record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -27,7 +27,7 @@ export async function openSession(
   // If the object changes while its resync waits for the rate limiter, the resync gets a higher priority, because the
   // reconcile of the change has to wait for it.
   const seen = latest();
-  const usual = hasChangeInProgress(object) ? 'poll' : isSteady(seen) ? 'resync' : 'read';
+  const usual = hasChangeInProgress(object) ? 'poll' : isAtRest(seen) ? 'resync' : 'read';
   const opened = await sessions.open({
     ...context,
     region: target.region,

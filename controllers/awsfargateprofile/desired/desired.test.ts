@@ -5,7 +5,7 @@ import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import { podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
 import { type DesiredInputs, desiredFor, findSpecProblem } from './desired.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import type { Desired, ManagedRole } from '../model/desired-state.ts';
+import type { Desired, DesiredResources, ManagedRole } from '../model/desired-state.ts';
 import type { TargetSource } from '../goal/target.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import { type Reason, messageOf, newReason } from '../reasons/reasons.ts';
@@ -30,12 +30,12 @@ import {
   aProfile,
   aRole,
   anObject,
-  asWanted,
+  asDesired,
   desiredInputs,
   desiredOf,
   desiredOfDeletion,
   observed,
-  settledFor,
+  updatedRecordFor,
   type ObjectParts,
 } from '../testing/builders.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
@@ -43,23 +43,23 @@ import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 const FORMER_ROLE = `${EKS_CLUSTER}-${PROFILE}_fargate`;
 const extra = 'arn:aws:iam::111122223333:policy/extra';
 
-const wantedOf = (spec: Partial<AWSFargateProfileSpec> = {}, over: Partial<DesiredInputs> = {}) =>
-  wanted(desiredOf(anObject({ spec }), over));
+const desiredIn = (spec: Partial<AWSFargateProfileSpec> = {}, over: Partial<DesiredInputs> = {}) =>
+  filled(desiredOf(anObject({ spec }), over));
 
-function wanted({ wanted: all }: Desired): NonNullable<Desired['wanted']> {
-  if (all === undefined) throw new Error('no profile and no role is wanted');
-  return all;
+function filled(desired: Desired): DesiredResources {
+  if (desired.profile === undefined) throw new Error('no profile and no role is desired');
+  return desired;
 }
 
 function managedRole(spec: Partial<AWSFargateProfileSpec> = {}, over: Partial<DesiredInputs> = {}): ManagedRole {
-  const { role } = wantedOf(spec, over);
+  const { role } = desiredIn(spec, over);
   if (role.kind !== 'managed') throw new Error('the role is not managed');
   return role;
 }
 
 function refusalOf(parts: ObjectParts, over: Partial<DesiredInputs> = {}, seen = observed()): string {
   const object = anObject(parts);
-  const desired = desiredFor(object, desiredInputs(over), settledFor(object, seen, over), seen);
+  const desired = desiredFor(object, desiredInputs(over), updatedRecordFor(object, seen, over), seen);
   return E.isLeft(desired) ? textOf(desired.left) : 'none';
 }
 
@@ -68,7 +68,7 @@ const textOf = (reason: Reason): string => `${reason.name}: ${messageOf(reason)}
 describe('desiredFor', () => {
   it('wants a profile with the name, selectors and subnets of the spec', () => {
     const selectors = [{ namespace: 'web', labels: { tier: 'front' } }, { namespace: 'batch' }];
-    expect(wantedOf({ selectors, subnetIDs: ['subnet-0c'] }).profile).to.deep.equal({
+    expect(desiredIn({ selectors, subnetIDs: ['subnet-0c'] }).profile).to.deep.equal({
       name: 'team-a_web',
       selectors: [
         { namespace: 'web', labels: { tier: 'front' } },
@@ -82,7 +82,7 @@ describe('desiredFor', () => {
   });
 
   it('wants a managed role with a computed name by default', () => {
-    expect(wantedOf().role).to.deep.equal({
+    expect(desiredIn().role).to.deep.equal({
       kind: 'managed',
       name: 'prod-team-a_web_fargate',
       path: '/',
@@ -117,7 +117,7 @@ describe('desiredFor', () => {
 
   it('wants the existing role of spec.roleARN unchanged', () => {
     const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/theirs/pods');
-    expect(wantedOf({ roleARN }).role).to.deep.equal({ kind: 'existing', name: 'pods', arn: roleARN });
+    expect(desiredIn({ roleARN }).role).to.deep.equal({ kind: 'existing', name: 'pods', arn: roleARN });
   });
 
   it('takes the partition of the region, also on deletion', () => {
@@ -126,16 +126,16 @@ describe('desiredFor', () => {
     const eksClusterArn = `arn:aws-cn:eks:cn-north-1:${ACCOUNT}:cluster/${EKS_CLUSTER}`;
     expect(alive.identity).to.include({ eksClusterArn });
     expect(desiredOfDeletion(aDeletedObject(), { target }).identity).to.include({ eksClusterArn });
-    expect(wanted(alive).role.arn).to.match(/^arn:aws-cn:iam::/);
+    expect(filled(alive).role.arn).to.match(/^arn:aws-cn:iam::/);
     expect(managedRole({}, { target }).policies).to.deep.equal([podExecutionPolicyArn('aws-cn')]);
   });
 
-  it('wants no profile and no role on deletion', () => expect(desiredOfDeletion().wanted).to.equal(undefined));
+  it('desires no profile and no role on deletion', () => expect(desiredOfDeletion().profile).to.equal(undefined));
 
   it('wants the subnets of the spec, else the private ones of the control plane, else those that EKS chooses', () => {
     const subnetsOf = (spec: Partial<AWSFargateProfileSpec>, privateSubnets?: readonly string[]) => {
       const over = { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, privateSubnets } };
-      const { subnets, subnetSource } = wantedOf(spec, over).profile;
+      const { subnets, subnetSource } = desiredIn(spec, over).profile;
       return `${subnets.join()} of ${subnetSource}`;
     };
     expect(subnetsOf({ subnetIDs: ['subnet-0c'] }, ['subnet-0a'])).to.equal('subnet-0c of spec');
@@ -143,11 +143,11 @@ describe('desiredFor', () => {
     expect(subnetsOf({})).to.equal(' of eks');
   });
 
-  describe('the wanted tags', () => {
+  describe('the desired tags', () => {
     const controlPlaneFacts = { ...CONTROL_PLANE_FACTS, controlPlaneTags: { team: 'platform', region: 'x' } };
 
     it('are those of the controller over those of the object over those of the control plane', () => {
-      const { profile, role } = wantedOf(
+      const { profile, role } = desiredIn(
         { additionalTags: { team: 'web', [CAPA_TAG]: 'shared' } },
         { controlPlaneFacts },
       );
@@ -182,12 +182,12 @@ describe('desiredFor', () => {
     it('a control plane without private subnets, unless the profile is there and has some', () => {
       const over = { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, privateSubnets: [] } };
       expect(refusalOf({}, over)).to.match(/^NoPrivateSubnets: .* team-a\/prod-control-plane has no/);
-      expect(refusalOf({}, over, asWanted())).to.equal('none');
+      expect(refusalOf({}, over, asDesired())).to.equal('none');
     });
 
     it('none of these on deletion', () => {
       const spec = { selectors: [], profileName: ProfileName.of('eks-web'), additionalTags: many };
-      expect(desiredOfDeletion(aDeletedObject({ spec })).wanted).to.equal(undefined);
+      expect(desiredOfDeletion(aDeletedObject({ spec })).profile).to.equal(undefined);
     });
   });
 
@@ -242,7 +242,7 @@ describe('desiredFor', () => {
   it('has the record of this reconcile, and the profiles that another record has made', () => {
     const object = anObject({ record: { ...FULL_RECORD, last: NOW } });
     const stranger = aProfile({ name: ProfileName.of('9999-team-a_web'), createdAt: NOW, selectors: [] });
-    const { record, elsewhere } = desiredOf(object, {}, { ...asWanted(), profiles: [aProfile(), stranger] });
+    const { record, elsewhere } = desiredOf(object, {}, { ...asDesired(), profiles: [aProfile(), stranger] });
     expect(record).to.deep.include({ ...FULL_RECORD, last: NOW });
     expect(elsewhere).to.deep.equal([stranger]);
   });
@@ -343,8 +343,8 @@ describe('desiredFor, once AWS has answered', () => {
     ],
   ] as const)
     it(`wants the role ${situation}: ${role}`, () => {
-      const { role: wantedRole } = wanted(desiredOf(anObject(parts), {}, seen));
-      expect(wantedRole).to.include({ name: role, arn: arnOf(role) });
+      const { role: desiredRole } = filled(desiredOf(anObject(parts), {}, seen));
+      expect(desiredRole).to.include({ name: role, arn: arnOf(role) });
     });
 
   it('keeps all names of a profile after spec.profileName was removed', () => {

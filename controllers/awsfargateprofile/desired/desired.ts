@@ -18,15 +18,15 @@ import {
 import { type ProfileRecord, recordOf } from '../../shared/record.ts';
 import { isProvisioned, isReplaceable } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
-import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { Desired, DesiredResources, DesiredRole } from '../model/desired-state.ts';
 import { fitsSpec, type Observed } from '../model/observed-state.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
 import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/identity.ts';
-import { type Settled, isEntryOf, roleEntryOf } from '../settle-record.ts';
+import { type UpdatedRecord, isEntryOf, roleEntryOf } from '../update-record.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
-import { wantedProfile, wantedRole, chooseName } from './profile-and-role.ts';
+import { desiredProfile, desiredRole, chooseName } from './profile-and-role.ts';
 
 export interface DesiredInputs {
   readonly target: Target;
@@ -45,11 +45,11 @@ export interface DesiredInputs {
   readonly now: Ms;
 }
 
-/** Without `controlPlaneFacts`, nothing is wanted. A Left says why AWS cannot fulfill the spec. */
+/** Without `controlPlaneFacts`, nothing is desired. A Left says why AWS cannot fulfill the spec. */
 export function desiredFor(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
-  { record, elsewhere, isLost }: Settled,
+  { record, elsewhere, isLost }: UpdatedRecord,
   observed: Observed,
 ): E.Either<Reason, Desired> {
   const { target, controlPlaneFacts, unwanted, abandonment, limits } = inputs;
@@ -80,7 +80,7 @@ export function desiredFor(
     excess: isPursued ? findExcess(object.spec, limits, place) : [],
     emptySelectorFields: isPursued ? findEmptySelectorFields(object) : [],
   } as const;
-  if (!isPursued) return E.right({ ...common, wanted: undefined });
+  if (!isPursued) return E.right({ ...common, profile: undefined, role: undefined });
   const ours = oursOf(common, observed.profiles);
   const isOwnRole = (name: string): boolean => isKnownRole(common, observed, name);
   const name = chooseName(object, {
@@ -91,12 +91,12 @@ export function desiredFor(
     fits: (profile) => fitsSpec(object, identity, profile, isOwnRole),
   });
   const existing = ours.find((each) => each.name === name);
-  const wanted = wantedUnder(object, inputs, common, { name, existing, isOwnRole });
-  return E.map((both: NonNullable<Desired['wanted']>): Desired => ({
+  const resources = desiredProfileAndRole(object, inputs, common, { name, existing, isOwnRole });
+  return E.map((both: DesiredResources): Desired => ({
     ...common,
-    wanted: both,
+    ...both,
     ...(inputs.roleConflict && { roleConflict: inputs.roleConflict }),
-  }))(wanted);
+  }))(resources);
 }
 
 /** Removes recorded profiles whose tag now names another owner, so that this object does not reuse their names. */
@@ -124,13 +124,13 @@ export function findSpecProblem(object: AWSFargateProfile, inputs: DesiredInputs
   const identity = identityOf(object, inputs, place, base);
   const isThere = record.profiles.length > 0;
   const known = { name: base, existing: undefined, isOwnRole: () => false, isThere };
-  const wanted = wantedUnder(object, inputs, { identity, place, limits: inputs.limits }, known);
-  if (E.isLeft(wanted)) return wanted.left;
+  const resources = desiredProfileAndRole(object, inputs, { identity, place, limits: inputs.limits }, known);
+  if (E.isLeft(resources)) return resources.left;
   const excess = isThere ? [] : findExcess(object.spec, inputs.limits, place);
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
-function wantedUnder(
+function desiredProfileAndRole(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
   common: Pick<Desired, 'identity' | 'place' | 'limits'>,
@@ -145,18 +145,18 @@ function wantedUnder(
     readonly isOwnRole: (name: string) => boolean;
     readonly isThere?: boolean;
   },
-): E.Either<Reason, { readonly profile: WantedProfile; readonly role: WantedRole }> {
+): E.Either<Reason, DesiredResources> {
   const { controlPlaneFacts } = inputs;
-  if (controlPlaneFacts === undefined) throw new TypeError('nothing is wanted');
-  const profile = wantedProfile(object, controlPlaneFacts, common.identity, { name, isThere });
+  if (controlPlaneFacts === undefined) throw new TypeError('nothing is desired');
+  const profile = desiredProfile(object, controlPlaneFacts, common.identity, { name, isThere });
   if (E.isLeft(profile)) return profile;
   // EKS cannot change a profile's role, so a computed name gives way to the name of the role in use.
   const inUse = existing && parseRoleArn(existing.podExecutionRoleArn)?.name;
   const { capaRoleNames } = common.identity;
   const isKept = inUse !== undefined && (capaRoleNames.includes(inUse) || isOwnRole(inUse));
   const { keysOfOthers = [] } = inputs;
-  const role = wantedRole(object, controlPlaneFacts, common, { inUse: isKept ? inUse : undefined, keysOfOthers });
-  return E.map((each: WantedRole) => ({ profile: profile.right, role: each }))(role);
+  const role = desiredRole(object, controlPlaneFacts, common, { inUse: isKept ? inUse : undefined, keysOfOthers });
+  return E.map((each: DesiredRole) => ({ profile: profile.right, role: each }))(role);
 }
 
 /** True if the role's tags say so, or if the role is recorded and IAM did not return it. */

@@ -13,16 +13,9 @@ import {
 } from '../../../pkg/fargate/names.ts';
 import { toSelectors } from '../../../pkg/fargate/selectors.ts';
 import { boundaryAddition, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
-import { type Tags, foldCase, keepCase } from '../../../pkg/fargate/tags/tag-keys.ts';
-import {
-  type TagsInvalid,
-  profileTags,
-  roleTags,
-  tagAdditions,
-  tagSources,
-} from '../../../pkg/fargate/tags/tags-to-set.ts';
+import { type TagsInvalid, type TagsToSet, profileTags, roleTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
-import type { Desired, ExistingRole, ObjectIdentity, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { Desired, ExistingRole, ObjectIdentity, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import type { ControlPlaneFacts } from '../goal/target.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
@@ -30,12 +23,12 @@ import { type ProfileRecord, servedIn } from '../../shared/record.ts';
 import { isReplaceable } from '../../shared/object-state.ts';
 import { ACTIVE, isFailed, isGoing } from '../model/profile-status.ts';
 
-export function wantedProfile(
+export function desiredProfile(
   object: AWSFargateProfile,
   controlPlaneFacts: ControlPlaneFacts,
   identity: ObjectIdentity,
   { name, isThere }: { readonly name: ProfileName; readonly isThere: boolean },
-): E.Either<Reason, WantedProfile> {
+): E.Either<Reason, DesiredProfile> {
   const { spec } = object;
   const problem = findProfileNameProblem(name);
   if (problem !== undefined) {
@@ -48,30 +41,29 @@ export function wantedProfile(
   if (spec.selectors === undefined || spec.selectors.length === 0) {
     return invalid('spec.selectors is empty, but a Fargate profile requires at least one selector');
   }
-  const subnets = wantedSubnets(object, controlPlaneFacts, isThere);
+  const subnets = desiredSubnets(object, controlPlaneFacts, isThere);
   if (subnets === undefined) {
     const { controlPlane } = controlPlaneFacts;
     return E.left(
       newReason('NoPrivateSubnets', { controlPlane: controlPlane === undefined ? '' : keyText(controlPlane) }),
     );
   }
-  const sources = tagSources(object, controlPlaneFacts, identity);
-  return E.bimap(tagsInvalid, (tags: Tags): WantedProfile => ({
+  return E.bimap(tagsInvalid, ({ tags, additions }: TagsToSet): DesiredProfile => ({
     name,
     ...subnets,
     selectors: toSelectors(spec.selectors ?? []),
     tags,
-    additions: tagAdditions(sources, keepCase),
-  }))(profileTags(identity, sources));
+    additions,
+  }))(profileTags(identity, object, controlPlaneFacts.controlPlaneTags));
 }
 
-export function wantedRole(
+export function desiredRole(
   object: AWSFargateProfile,
   controlPlaneFacts: ControlPlaneFacts,
   { identity, place, limits }: Pick<Desired, 'identity' | 'place' | 'limits'>,
   /** `inUse` is the existing profile's role, if that role replaces the computed name. */
   { inUse, keysOfOthers }: { readonly inUse: RoleName | undefined; readonly keysOfOthers: readonly string[] },
-): E.Either<Reason, WantedRole> {
+): E.Either<Reason, DesiredRole> {
   const { spec } = object;
   if (spec.roleARN !== undefined) return existingRole(spec.roleARN, place);
   const name = spec.roleName ?? inUse ?? roleNameFor(identity.clusterName ?? identity.eksCluster, identity.profileName);
@@ -89,8 +81,7 @@ export function wantedRole(
   const isBoundaryFromLimits = boundary !== undefined && boundary !== spec.rolePermissionsBoundary;
   const { roleAdditionalPolicies: policiesInSpec = [] } = spec;
   const allowed = policiesInSpec.filter((arn) => findPolicyExcess(limits, '', arn).length === 0);
-  const sources = tagSources(object, controlPlaneFacts, identity);
-  return E.bimap(tagsInvalid, (tags: Tags): WantedRole => ({
+  return E.bimap(tagsInvalid, ({ tags, additions }: TagsToSet): DesiredRole => ({
     kind: 'managed',
     name,
     path,
@@ -103,12 +94,12 @@ export function wantedRole(
     policiesInSpec,
     keysOfOthers,
     additions: [
-      ...tagAdditions(sources, foldCase),
+      ...additions,
       ...allowed.map(policyAddition),
       ...(permissionsBoundary === undefined || isBoundaryFromLimits ? [] : [boundaryAddition(permissionsBoundary)]),
     ],
     ...(permissionsBoundary !== undefined && { permissionsBoundary }),
-  }))(roleTags(identity, sources));
+  }))(roleTags(identity, object, controlPlaneFacts.controlPlaneTags));
 }
 
 function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, ExistingRole> {
@@ -128,11 +119,11 @@ const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvali
  * Returns `undefined` if the profile needs the control plane's private subnets and there are none. EKS cannot change an
  * existing profile's subnets, so any subnets are accepted unless the spec sets some.
  */
-function wantedSubnets(
+function desiredSubnets(
   { spec }: AWSFargateProfile,
   { privateSubnets }: ControlPlaneFacts,
   isThere: boolean,
-): Pick<WantedProfile, 'subnets' | 'subnetSource'> | undefined {
+): Pick<DesiredProfile, 'subnets' | 'subnetSource'> | undefined {
   if (isFilled(spec.subnetIDs)) return { subnets: spec.subnetIDs, subnetSource: 'spec' };
   if (privateSubnets === undefined) return { subnets: [], subnetSource: 'eks' };
   return isFilled(privateSubnets) || isThere ? { subnets: privateSubnets, subnetSource: 'controlPlane' } : undefined;

@@ -43,10 +43,10 @@ const served = (...names: readonly string[]): Partial<ProfileRecord> => ({
 function nameFor(profiles: Profiles, spec: Spec = {}, record: Partial<ProfileRecord> = {}): string | undefined {
   const seen: Observed = { ...observed({ role: aRole() }), profiles };
   const roles = [...seen.roles, { name: PODS.name, found: PODS }];
-  return desiredOf(anObject({ spec, record }), {}, { ...seen, roles }).wanted?.profile.name;
+  return desiredOf(anObject({ spec, record }), {}, { ...seen, roles }).profile?.name;
 }
 
-describe('The name of the wanted profile', () => {
+describe('The name of the desired profile', () => {
   for (const [topic, rows] of Object.entries<
     readonly (readonly [string, string, Profiles, Spec?, Partial<ProfileRecord>?])[]
   >({
@@ -193,7 +193,7 @@ describe('The name of the wanted profile', () => {
     expect(names.toSorted()).to.deep.equal(names.toReversed());
     expect(new Set(names).size).to.equal(6);
     expect(ROLE, 'the role follows from the base').to.equal(
-      desiredOf(anObject({ spec: REPLACE }), {}, { ...observed(), profiles }).wanted?.role.name,
+      desiredOf(anObject({ spec: REPLACE }), {}, { ...observed(), profiles }).role?.name,
     );
   });
 });

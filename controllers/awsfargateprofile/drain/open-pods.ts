@@ -14,9 +14,8 @@ import { parseHttpUrl } from 'controller-runtime/network';
 import { errorMessage } from 'controller-runtime/text';
 import { NoCredentials, type Session, describeFailure, isAccessDenied } from '../../../pkg/cloud/index.ts';
 import { VERSION } from '../../../pkg/version.ts';
-import type { Drain } from '../plan/drain.ts';
+import type { Drain, DrainProblem } from './drain.ts';
 import type { Target } from '../goal/target.ts';
-import type { DrainProblem } from './next.ts';
 
 /** Access to a workload cluster's pods during one reconcile. */
 export interface PodAccess extends Evictions {

@@ -42,8 +42,8 @@ export type Goal =
   /** The finalizer is removed without a call to AWS, because nothing was created there or deletionPolicy is Retain. */
   | { readonly kind: 'release' }
   /**
-   * `controlPlaneFacts` is `undefined` if nothing is wanted, because the object is being deleted, or its EKS cluster is
-   * being deleted and deletionPolicy is Retain.
+   * `controlPlaneFacts` is `undefined` if nothing is desired: the object is being deleted, or its EKS cluster is being
+   * deleted and deletionPolicy is Retain.
    */
   | {
       readonly kind: 'pursue';
@@ -204,7 +204,7 @@ const isClusterDeleted = ({ cluster, isNamespaceTerminating = false }: Reconcile
 // delete a cluster that has Fargate profiles. So while the EKS cluster is being deleted, the object stays until its
 // profile is gone.
 
-export function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
+function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
   const { object, controlPlane } = inputs;
   if (!isRetained(object) || isClusterLeaving(inputs)) return undefined;
   // Only the control plane shows whether there is still an EKS cluster to delete.

@@ -84,11 +84,11 @@ function withOwnerReference(
     reference.apiVersion.startsWith(`${CLUSTER_GROUP}/`) &&
     reference.name === cluster.metadata.name;
   if (isTrackedByArgoCD(object.metadata)) return before?.filter((reference) => !isOurs(reference));
-  const wanted = { apiVersion, kind: CLUSTER_KIND, name: cluster.metadata.name, uid: cluster.metadata.uid };
+  const owner = { apiVersion, kind: CLUSTER_KIND, name: cluster.metadata.name, uid: cluster.metadata.uid };
   const known = before?.find(isOurs);
   return known === undefined
-    ? [...(before ?? []), wanted]
-    : before?.map((reference) => (reference === known ? { ...known, ...wanted } : reference));
+    ? [...(before ?? []), owner]
+    : before?.map((reference) => (reference === known ? { ...known, ...owner } : reference));
 }
 
 type Marks = Pick<ObjectMeta, 'annotations' | 'labels'>;

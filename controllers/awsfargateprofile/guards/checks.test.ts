@@ -16,7 +16,7 @@ import {
 import {
   aSimulatedProfile,
   aSimulatedRole,
-  awsAsWanted,
+  awsAsDesired,
   awsWith,
   newServices,
   reconcileStateFor,
@@ -25,7 +25,7 @@ import type { Mutation } from '../model/change.ts';
 import type { ReconcileState } from './guards.ts';
 import { afterSurvey, leaseValid, tagsUnchanged, mutationTimeLeft, noLiveBlocker, schemaIsOurs } from './checks.ts';
 
-const leaving = (): ReconcileState => reconcileStateFor(awsAsWanted(), aDeletedObject());
+const leaving = (): ReconcileState => reconcileStateFor(awsAsDesired(), aDeletedObject());
 
 describe('leaseValid', () => {
   for (const [timeLeft, expected] of [

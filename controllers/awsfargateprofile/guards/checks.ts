@@ -97,12 +97,8 @@ async function readTags(
   return E.right(lookup.right.kind === 'found' ? lookup.right.profile.tags : undefined);
 }
 
-interface BackoffCheckServices {
-  readonly clock: Clock;
-}
-
 /** A refused change is not sent again until its backoff ends or the spec changes. */
-export function refusalExpired({ clock }: BackoffCheckServices): Check {
+export function refusalExpired({ clock }: Pick<CheckServices, 'clock'>): Check {
   return async (mutation, { object, retry, target }) => {
     const generation = object.metadata.generation ?? 0;
     const reason = refusalFor(retry.state, mutationKey(mutation, target.identity), generation, clock.monotonic());
@@ -110,7 +106,7 @@ export function refusalExpired({ clock }: BackoffCheckServices): Check {
   };
 }
 
-export function failureBackoffExpired({ clock }: BackoffCheckServices): Check {
+export function failureBackoffExpired({ clock }: Pick<CheckServices, 'clock'>): Check {
   return async (mutation, { observed, retry }) => {
     if (!isRetryOfFailedProfile(mutation, observed)) return undefined;
     const found = findProfile(observed.profiles, mutation.name);

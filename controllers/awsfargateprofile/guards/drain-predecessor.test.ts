@@ -6,7 +6,7 @@ import { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { HERE, NOW, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
-import { awsAsWanted, newServices, reconcileStateFor } from '../testing/reconcile-state.ts';
+import { awsAsDesired, newServices, reconcileStateFor } from '../testing/reconcile-state.ts';
 import { living } from '../testing/plan-tables.ts';
 import { drainPredecessor } from './drain-predecessor.ts';
 import type { Obstacle, ReconcileState } from './guards.ts';
@@ -37,7 +37,7 @@ function drainingReconcile(drainSince?: number): ReconcileState {
   ];
   const updateStrategy = { type: 'Replace', replace: { drainTimeout: '10m' } } as const;
   const desired = living({ spec: { profileName: NEW, updateStrategy }, record: { in: HERE, profiles: entries } })(SEEN);
-  return { ...reconcileStateFor(awsAsWanted()), desired, observed: SEEN, record: desired.record };
+  return { ...reconcileStateFor(awsAsDesired()), desired, observed: SEEN, record: desired.record };
 }
 
 describe('the drain of a predecessor', () => {

@@ -3,8 +3,15 @@ import { isAborted, withDeadline } from 'controller-runtime/async';
 import type { Eviction } from 'controller-runtime/client';
 import { type Clock, isPanic, type Ms } from 'controller-runtime/env';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
-import { type Drain, drainBefore } from '../plan/drain.ts';
-import { type DrainPod, type DrainProblem, drainingReason, nextStep, toDrainPod } from '../drain/next.ts';
+import {
+  type Drain,
+  type DrainPod,
+  type DrainProblem,
+  drainBefore,
+  drainingReason,
+  nextStep,
+  toDrainPod,
+} from '../drain/drain.ts';
 import { type OpenPods, type PodAccess, describeProblem } from '../drain/open-pods.ts';
 import type { Mutation } from '../model/change.ts';
 import { withDrainSince } from '../record-changes.ts';

@@ -24,7 +24,7 @@ import {
   aSimulatedProfile,
   aSimulatedRole,
   reconcileStateFor,
-  awsAsWanted,
+  awsAsDesired,
   awsWith,
   newGuards,
   newServices,
@@ -93,7 +93,7 @@ describe('newChecks and newPreparations', () => {
 
     it('by reportNotReady alone', async () => {
       const profileWriter = writerThat(async (object, status) => (status === undefined ? object : undefined));
-      const reconcile = reconcileStateFor(awsAsWanted(), aDeletedObject({ record: FULL_RECORD, status: READY }));
+      const reconcile = reconcileStateFor(awsAsDesired(), aDeletedObject({ record: FULL_RECORD, status: READY }));
       expect(await obstacleTo(DELETE_PROFILE, reconcile, newServices({ profileWriter }))).to.equal('stop: Conflict');
     });
 
@@ -170,7 +170,7 @@ describe('newChecks and newPreparations', () => {
         return result;
       };
       const services = newServices({ controlPlaneFinalizer: { confirm } });
-      const aws = expected === undefined ? awsAsWanted() : awsWith();
+      const aws = expected === undefined ? awsAsDesired() : awsWith();
       expect(await obstacleTo(mutation, reconcileStateFor(aws, object), services)).to.equal(expected ?? 'go');
       expect(confirmed).to.deep.equal(expected === undefined ? [] : ['prod-control-plane']);
     });
@@ -186,7 +186,7 @@ describe('newChecks and newPreparations', () => {
   it('write nothing for an object that waits for its turn', async () => {
     const services = newServices({ profileWriter: writerThat(async () => expect.fail('the object is written')) });
     services.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
-    expect(await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsWanted()), services)).to.equal(
+    expect(await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()), services)).to.equal(
       'stop: WaitingForSibling',
     );
   });

@@ -4,13 +4,12 @@ import type { ProfileRecord } from '../../shared/record.ts';
 import type { Session } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { Drained } from '../model/drained.ts';
 import type { Target } from '../goal/target.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { RetryHandle } from '../memory.ts';
 import { apiRejectionFrom } from '../../shared/api-rejections.ts';
-import type { Mutation, Plan } from '../model/change.ts';
+import type { Drained, Mutation, Plan } from '../model/change.ts';
 
 export interface ReconcileState {
   /** The object as this reconcile last read or wrote it. */

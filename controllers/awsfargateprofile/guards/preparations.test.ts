@@ -7,7 +7,7 @@ import { newReason } from '../reasons/reasons.ts';
 import { HERE, FULL_RECORD, NOW, PROFILE, aDeletedObject, anObject } from '../testing/builders.ts';
 import { CONSTRUCTIVE, CREATE_PROFILE, DELETE_PROFILE, DESTRUCTIVE, describeObstacle } from '../testing/mutations.ts';
 import { READY } from '../testing/completed-reconcile.ts';
-import { awsAsWanted, awsWith, newServices, reconcileStateFor, writerThat } from '../testing/reconcile-state.ts';
+import { awsAsDesired, awsWith, newServices, reconcileStateFor, writerThat } from '../testing/reconcile-state.ts';
 import { type PreparationServices, recordChange, reportNotReady } from './preparations.ts';
 
 type Writer = PreparationServices['profileWriter'];
@@ -59,7 +59,7 @@ describe('recordChange', () => {
 
   it('asks the API server once in a reconcile, also with an equal record, because the cache may be old', async () => {
     const { profileWriter, patches } = storingWriter();
-    const reconcile = reconcileStateFor(awsAsWanted(), anObject({ record: FULL_RECORD }));
+    const reconcile = reconcileStateFor(awsAsDesired(), anObject({ record: FULL_RECORD }));
     for (const mutation of [DELETE_PROFILE, DELETE_PROFILE]) await recordChange({ profileWriter })(mutation, reconcile);
     expect(patches).to.deep.equal([{}]);
   });
@@ -93,7 +93,7 @@ describe('recordChange', () => {
     const bare = anObject({ metadata: { finalizers: [FINALIZER.replace('aws', 'xyz')] } });
     const { profileWriter, patches } = storingWriter();
     for (const mutation of allMutations) {
-      const obstacle = await recordChange({ profileWriter })(mutation, reconcileStateFor(awsAsWanted(), bare));
+      const obstacle = await recordChange({ profileWriter })(mutation, reconcileStateFor(awsAsDesired(), bare));
       expect(describeObstacle(obstacle)).to.equal('stop: Outdated');
     }
     expect(patches).to.deep.equal([]);
@@ -105,7 +105,7 @@ describe('reportNotReady', () => {
   const deleted = aDeletedObject({ record: FULL_RECORD, status: READY });
 
   it('writes that the object is not Ready before its profile is deleted, and goes on with the written object', async () => {
-    const reconcile = reconcileStateFor(awsAsWanted(), deleted);
+    const reconcile = reconcileStateFor(awsAsDesired(), deleted);
     const profileWriter = writerThat(async (object, status) =>
       status === undefined ? undefined : { ...object, status },
     );
@@ -117,7 +117,7 @@ describe('reportNotReady', () => {
     const profileWriter = writerThat(async () => undefined);
     const obstacle = await reportNotReady({ profileWriter, clock })(
       DELETE_PROFILE,
-      reconcileStateFor(awsAsWanted(), deleted),
+      reconcileStateFor(awsAsDesired(), deleted),
     );
     expect(describeObstacle(obstacle)).to.equal('stop: Conflict');
   });
@@ -125,7 +125,7 @@ describe('reportNotReady', () => {
   it('writes nothing before other changes', async () => {
     const profileWriter = writerThat(async () => expect.fail('the object is written'));
     for (const mutation of CONSTRUCTIVE.filter(({ kind }) => kind === 'tagRole' || kind === 'setTrust')) {
-      const reconcile = reconcileStateFor(awsAsWanted(), anObject({ record: FULL_RECORD, status: READY }));
+      const reconcile = reconcileStateFor(awsAsDesired(), anObject({ record: FULL_RECORD, status: READY }));
       expect(await reportNotReady({ profileWriter, clock })(mutation, reconcile), mutation.kind).to.equal(undefined);
     }
   });

@@ -142,7 +142,7 @@ async function askAgain(
   const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(profile));
   if (E.isLeft(lookup)) return;
   const doing = lookup.right.kind === 'found' ? describeTransit(lookup.right.profile.status) : undefined;
-  if (doing === undefined) lanes.settle(lane, profile, object);
+  if (doing === undefined) lanes.sawNoChange(lane, profile, object);
   else lanes.saw(lane, profile, doing);
 }
 
@@ -163,9 +163,7 @@ export async function holdControlPlane(
  */
 export function confirmFinalizer({
   controlPlaneFinalizer,
-}: {
-  readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
-}): Preparation {
+}: Pick<PreparationServices, 'controlPlaneFinalizer'>): Preparation {
   return async (mutation, { controlPlane, signal }) => {
     if (!isProfileOrRoleCreation(mutation) || controlPlane === undefined) return undefined;
     const reason = blockerFor(await controlPlaneFinalizer.confirm(controlPlane, signal), controlPlane);

@@ -7,7 +7,7 @@ import {
   type TestServices,
   LANE,
   aSimulatedProfile,
-  awsAsWanted,
+  awsAsDesired,
   newServices,
   reconcileStateFor,
 } from '../testing/reconcile-state.ts';
@@ -25,7 +25,7 @@ describe('takeTurn', () => {
 
   it('holds back only creates and deletions of profiles, and asks EKS nothing while another reconcile watches the change', async () => {
     services.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
-    const reconcile = reconcileStateFor(awsAsWanted());
+    const reconcile = reconcileStateFor(awsAsDesired());
     for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE]) {
       const isQueued = mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
       const expected = isQueued ? 'stop: WaitingForSibling' : 'go';
@@ -42,8 +42,8 @@ describe('takeTurn', () => {
     [DELETE_PROFILE, 'deleted first'],
   ] as const)
     it(`says that another profile is ${doing} from before its request, because a message stays for seconds`, async () => {
-      expect(await obstacleTo(mutation, { ...reconcileStateFor(awsAsWanted()), object: SIBLING })).to.equal(undefined);
-      expect(messageIn(await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsWanted())))).to.include(
+      expect(await obstacleTo(mutation, { ...reconcileStateFor(awsAsDesired()), object: SIBLING })).to.equal(undefined);
+      expect(messageIn(await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired())))).to.include(
         `is ${doing}. The controller waits`,
       );
     });
@@ -55,23 +55,23 @@ describe('takeTurn', () => {
       said: 'an update in progress',
       remaining: 15_000,
     });
-    expect(await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsWanted()))).to.deep.equal({ kind: 'stop', reason });
+    expect(await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()))).to.deep.equal({ kind: 'stop', reason });
   });
 
   it('records how long the object has waited, once it has its turn', async () => {
     const turns: string[] = [];
     services = newServices({ recordTurnWait: ({ metadata }) => void turns.push(metadata.name) });
     services.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
-    await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsWanted()));
+    await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()));
     expect(turns).to.deep.equal([]);
-    services.lanes.settle(LANE, 'team-a_api', SIBLING);
-    await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsWanted()));
+    services.lanes.sawNoChange(LANE, 'team-a_api', SIBLING);
+    await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()));
     expect(turns).to.deep.equal(['web']);
   });
 
   describe('behind a profile that no reconcile of this manager watches', () => {
     const reconcileBehind = (status: string | undefined) => {
-      const aws = awsAsWanted();
+      const aws = awsAsDesired();
       if (status !== undefined) aws.profiles.set('theirs', aSimulatedProfile({ name: 'theirs', tags: {}, status }));
       services.lanes.saw(LANE, 'theirs', 'being created');
       return reconcileStateFor(aws);

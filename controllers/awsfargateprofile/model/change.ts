@@ -11,14 +11,13 @@ import {
   type FargateProfile,
 } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
-import type { Drained } from './drained.ts';
 
 export interface Change {
   readonly mutation: Mutation;
   /** AWS may refuse the change without harm. The refusal is reported, and the next changes are still made. */
   readonly optional?: true;
   /** The change shortens the tag that records the controller's additions, so it needs all earlier changes. */
-  readonly settles?: true;
+  readonly ifAllMade?: true;
 }
 
 /**
@@ -73,7 +72,7 @@ export type PlanPart = Generator<Change, Reason | undefined>;
 
 export const change = (mutation: Mutation): Change => ({ mutation });
 export const optional = (mutation: Mutation): Change => ({ mutation, optional: true });
-export const settling = (mutation: Mutation): Change => ({ mutation, optional: true, settles: true });
+export const ifAllMade = (mutation: Mutation): Change => ({ mutation, optional: true, ifAllMade: true });
 
 export type Mutation =
   | { readonly kind: 'createProfile'; readonly profile: NewFargateProfile }
@@ -245,4 +244,22 @@ export interface Step {
   readonly mutation: Mutation;
   readonly outcome: MutationOutcome;
   readonly drained?: Drained;
+}
+
+/** `comesLater`: EKS would start the pods on the predecessor again, because the predecessor's name comes first. */
+export type DrainObstacle = 'noLabel' | 'comesLater';
+
+/** How a drain ended. */
+export interface Drained {
+  readonly because: 'moved' | 'timeout' | DrainObstacle;
+  readonly successor: string;
+  /** The pods that EKS stops with the profile; `undefined`: their number is unknown, and `problem` says why. */
+  readonly stopped?: {
+    readonly count: number;
+    /** How many of these pods should have been moved. */
+    readonly unmoved: number;
+    /** The first ones, as `<namespace>/<name>`. */
+    readonly names: readonly string[];
+  };
+  readonly problem?: string;
 }

@@ -28,7 +28,7 @@ export interface ObjectIdentity {
   readonly adoptable: AdoptableNames;
 }
 
-export interface WantedProfile {
+export interface DesiredProfile {
   readonly name: ProfileName;
   /** If the list is empty, EKS chooses the cluster's private subnets. */
   readonly subnets: readonly string[];
@@ -69,23 +69,38 @@ export interface ExistingRole {
   readonly arn: RoleArn;
 }
 
-export type WantedRole = ManagedRole | ExistingRole;
+export type DesiredRole = ManagedRole | ExistingRole;
 
-export interface Desired {
+/** The profile and the role that the object should have in AWS. */
+export interface DesiredResources {
+  readonly profile: DesiredProfile;
+  readonly role: DesiredRole;
+}
+
+/** The object is being deleted, or its EKS cluster is being deleted and deletionPolicy is Retain. */
+interface NoResources {
+  readonly profile: undefined;
+  readonly role: undefined;
+}
+
+/** The decision what the object should have in AWS, made once per reconcile. A plan is made from it. */
+export type Desired = (DesiredResources | NoResources) & Circumstances;
+
+/** What the plan has to know besides profile and role. */
+export interface Circumstances {
   readonly identity: ObjectIdentity;
   /** The role in spec.roleARN, which is never changed or deleted. */
   readonly userProvidedRole: RoleArn | undefined;
   /** `undefined` if the object is being deleted, or its EKS cluster is being deleted and deletionPolicy is Retain. */
-  readonly wanted: { readonly profile: WantedProfile; readonly role: WantedRole } | undefined;
   readonly unwanted: UnwantedPolicy;
   /** How a user can end the deletion if the controller cannot delete the profile. */
   readonly abandonment: Abandonment | undefined;
-  /** Always `false` if `wanted` is set. */
+  /** Always `false` if a profile is desired. */
   readonly isClusterLeaving: boolean;
   readonly adoptionPolicy: AdoptionPolicy;
-  /** Whether a new profile takes the place of one that differs from the spec. `false` without `wanted`. */
+  /** Whether a new profile takes the place of one that differs from the spec. `false` without `desired`. */
   readonly isReplaceable: boolean;
-  /** How long a predecessor stays next to the ACTIVE wanted profile. */
+  /** How long a predecessor stays next to the ACTIVE desired profile. */
   readonly keepPredecessorFor: Ms;
   /** How long a predecessor's pods are evicted before it is deleted. With 0, they are not evicted. */
   readonly drainTimeout: Ms;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Mutation, MutationOutcome, Step } from './change.ts';
-import { POD_EXECUTION_POLICY, ROLE, aFailure, aProfile, aRole, asWanted } from '../testing/builders.ts';
+import { POD_EXECUTION_POLICY, ROLE, aFailure, aProfile, aRole, asDesired } from '../testing/builders.ts';
 import { ATTACH_POLICY, CREATE_PROFILE, CREATE_ROLE, DELETE_PROFILE, DELETE_ROLE } from '../testing/mutations.ts';
 import { type FoundRole, foundRoles, observedAfter } from './observed-state.ts';
 
@@ -12,9 +12,9 @@ const otherCase = RoleName.of(ROLE.toUpperCase());
 const EXTRA = 'arn:aws:iam::111122223333:policy/extra';
 
 const profileAfter = (found: FargateProfile | undefined, steps: readonly Step[]) =>
-  observedAfter({ ...asWanted(), profiles: found === undefined ? [] : [found] }, steps).profiles[0];
+  observedAfter({ ...asDesired(), profiles: found === undefined ? [] : [found] }, steps).profiles[0];
 const roleAfter = (found: FoundRole | undefined, steps: readonly Step[]) =>
-  foundRoles(observedAfter({ ...asWanted(), roles: [{ name: ROLE, found }] }, steps).roles)[0];
+  foundRoles(observedAfter({ ...asDesired(), roles: [{ name: ROLE, found }] }, steps).roles)[0];
 
 describe('a profile of observedAfter', () => {
   for (const [situation, found, steps, expected] of [

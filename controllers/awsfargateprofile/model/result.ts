@@ -58,7 +58,7 @@ export interface CompletedReconcile extends ReconcileResult {
 export const reasonOf = ({ end }: Pick<ReconcileResult, 'end'>): Reason | undefined =>
   end === 'inSync' ? undefined : end;
 
-/** True while the wanted profile serves pods next to the profile that it replaces. */
+/** True while the desired profile serves pods next to the profile that it replaces. */
 export const isOfReplacement = ({ name }: Reason): boolean =>
   name === 'PredecessorKept' || name === 'Draining' || name === 'RemovingPredecessor';
 

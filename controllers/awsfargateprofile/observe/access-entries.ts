@@ -17,7 +17,7 @@ import {
 } from '../model/observed-state.ts';
 import type { Target } from '../goal/target.ts';
 import { isRoleTaggedOurs } from '../model/identity.ts';
-import { roleEntryOf } from '../settle-record.ts';
+import { roleEntryOf } from '../update-record.ts';
 import { type Reason, isUnreported, newReason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import type { Looking, ProfilesAndRoles } from './observe.ts';

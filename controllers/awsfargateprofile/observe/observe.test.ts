@@ -26,7 +26,7 @@ import {
   desiredInputs,
 } from '../testing/builders.ts';
 import { CAPA_TAGS, FOREIGN_TAGS } from '../testing/fixtures.ts';
-import { aSimulatedProfile, aSimulatedRole, awsAsWanted, awsWith } from '../testing/reconcile-state.ts';
+import { aSimulatedProfile, aSimulatedRole, awsAsDesired, awsWith } from '../testing/reconcile-state.ts';
 import type { SimulatedAws } from '../testing/simulated-aws.ts';
 import { sessionOn } from '../testing/simulated-session.ts';
 import { type Looking, type ProfilesAndRoles, glance, survey } from './observe.ts';
@@ -63,7 +63,7 @@ const BOTH = { ...FULL_RECORD, profiles: [...FULL_RECORD.profiles, { name: OTHER
 
 describe('A glance', () => {
   it('needs three calls for an object in order', async () => {
-    const { seen, calls } = await glanced(awsAsWanted());
+    const { seen, calls } = await glanced(awsAsDesired());
     expect(calls).to.have.members([DESCRIBE, GET, LIST]);
     expect(seen).to.deep.equal({
       depth: 'glance',
@@ -113,20 +113,20 @@ describe('A glance', () => {
     awsWith(aSimulatedProfile(), aSimulatedRole(over));
   const onProfile = (over: Parameters<typeof aSimulatedProfile>[0]): SimulatedAws =>
     awsWith(aSimulatedProfile(over), role);
-  const gone = awsAsWanted();
+  const gone = awsAsDesired();
   gone.cluster = 'gone';
   for (const [situation, aws, parts] of [
     ['the recorded profile is gone', awsWith(role), {}],
     ['the EKS cluster is gone', gone, {}],
-    ['nothing is recorded', awsAsWanted(), { record: { in: HERE } }],
+    ['nothing is recorded', awsAsDesired(), { record: { in: HERE } }],
     [
       'the profile has another id',
-      awsAsWanted(),
+      awsAsDesired(),
       { record: { ...FULL_RECORD, profiles: [{ name: PROFILE, id: 'other' }] } },
     ],
     [
       'the create of the profile was not answered',
-      awsAsWanted(),
+      awsAsDesired(),
       { record: { ...FULL_RECORD, profiles: [{ name: PROFILE, requestedAt: 0 }] } },
     ],
     [
@@ -139,9 +139,9 @@ describe('A glance', () => {
     ['EKS failed to create the profile', onProfile({ status: 'CREATE_FAILED' }), {}],
     ['EKS failed to delete the profile', onProfile({ status: 'DELETE_FAILED' }), {}],
     ['the profile differs from the spec', onProfile({ selectors: [] }), {}],
-    ['the spec names other subnets', awsAsWanted(), { spec: { subnetIDs: ['subnet-0f'] } }],
-    ['the spec names another profile', awsAsWanted(), { spec: { profileName: OTHER } }],
-    ['the spec names another role', awsAsWanted(), { spec: { roleARN: SHARED_ARN } }],
+    ['the spec names other subnets', awsAsDesired(), { spec: { subnetIDs: ['subnet-0f'] } }],
+    ['the spec names another profile', awsAsDesired(), { spec: { profileName: OTHER } }],
+    ['the spec names another role', awsAsDesired(), { spec: { roleARN: SHARED_ARN } }],
     [
       'two profiles are recorded',
       awsWith(aSimulatedProfile(), aSimulatedProfile({ name: OTHER }), role),
@@ -149,12 +149,12 @@ describe('A glance', () => {
     ],
     [
       'another role is recorded',
-      awsAsWanted(),
+      awsAsDesired(),
       { record: { ...FULL_RECORD, roles: [...FULL_RECORD.roles, { name: RoleName.of('other') }] } },
     ],
     ['the role is gone', awsWith(aSimulatedProfile()), {}],
     ['the role was created again', onRole({ id: 'AROAOTHER' }), {}],
-    ['the role is not recorded', awsAsWanted(), { record: { ...FULL_RECORD, roles: [] } }],
+    ['the role is not recorded', awsAsDesired(), { record: { ...FULL_RECORD, roles: [] } }],
     ['the role has another path', onRole({ path: '/x/' }), {}],
   ] satisfies readonly (readonly [string, SimulatedAws, ObjectParts])[])
     it(`does not suffice if ${situation}`, async () => {
@@ -163,12 +163,12 @@ describe('A glance', () => {
     });
 
   it('does not suffice for the deletion of a profile', async () => {
-    expect((await glanced(awsAsWanted(), aDeletedObject({ record: FULL_RECORD }))).seen).to.equal(undefined);
+    expect((await glanced(awsAsDesired(), aDeletedObject({ record: FULL_RECORD }))).seen).to.equal(undefined);
   });
 
   for (const operation of ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'])
     it(`fails when ${operation} fails`, async () => {
-      const session = sessionOn(awsAsWanted());
+      const session = sessionOn(awsAsDesired());
       const failure = aFailure({ operation });
       session.onCall = (called) => (called === operation ? failure : undefined);
       expect(await glance(session, lookingFor(anObject({ record: FULL_RECORD })))).to.deep.equal(E.left(failure));
@@ -207,7 +207,7 @@ describe('A survey', () => {
   });
 
   it('leaves out what was deleted since EKS has listed it', async () => {
-    const aws = awsAsWanted();
+    const aws = awsAsDesired();
     const session = sessionOn(aws);
     const names = [PROFILE, ProfileName.of('deleted')];
     const reader = {
@@ -219,7 +219,7 @@ describe('A survey', () => {
   });
 
   it('shows an EKS cluster that is gone, and the roles that outlive it', async () => {
-    const aws = awsAsWanted();
+    const aws = awsAsDesired();
     aws.cluster = 'gone';
     const { seen, calls } = await surveyed(aws);
     expect(calls).to.deep.equal([LISTING, GET, LIST]);
@@ -228,7 +228,7 @@ describe('A survey', () => {
   });
 
   it('shows no profile of an EKS cluster that is deleted meanwhile', async () => {
-    const aws = awsAsWanted();
+    const aws = awsAsDesired();
     const session = sessionOn(aws);
     session.onCall = (operation) => {
       if (operation === 'DescribeFargateProfile') aws.cluster = 'gone';
@@ -339,7 +339,7 @@ describe('A survey', () => {
         [FULL_RECORD, [LIST]],
         [{ in: HERE, roles: [{ name: ROLE, requestedAt: 0 }] }, []],
       ] as const) {
-        const session = sessionOn(awsAsWanted());
+        const session = sessionOn(awsAsDesired());
         const answer = Promise.withResolvers<void>();
         const held = <A>(call: Call<A>): Call<A> => answer.promise.then(() => call);
         const reader = {
@@ -366,7 +366,7 @@ describe('A survey', () => {
   // If the manager is not allowed to describe a listed profile, the profile's owner is unknown.
   for (const operation of [LISTING, 'DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'])
     it(`fails when ${operation} fails, whatever is recorded`, async () => {
-      const session = sessionOn(awsAsWanted());
+      const session = sessionOn(awsAsDesired());
       const failure = aFailure({ operation });
       session.onCall = (called) => (called === operation ? failure : undefined);
       for (const record of [{}, FULL_RECORD])

@@ -16,7 +16,7 @@ import { profileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
 import { fitsSpec, type FoundRole, type Observed, type ObservedRole } from '../model/observed-state.ts';
 import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/identity.ts';
-import { type Seen, isEntryOf, roleEntryOf } from '../settle-record.ts';
+import { type Seen, isEntryOf, roleEntryOf } from '../update-record.ts';
 import { ACTIVE, isGoing, isInTransit } from '../model/profile-status.ts';
 
 export interface AwsReader {

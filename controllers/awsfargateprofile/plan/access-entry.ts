@@ -6,7 +6,7 @@ import type { Desired } from '../model/desired-state.ts';
 import { type Mutation, type Change, type PlanPart, change, optional } from '../model/change.ts';
 import { type FoundRole, type Observed, type ObservedAccessEntry, findRole } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { roleEntryOf } from '../settle-record.ts';
+import { roleEntryOf } from '../update-record.ts';
 import { isRecreated } from './compare.ts';
 
 // EKS binds an access entry to the unique ID of an IAM role, but its API shows only the role's ARN and when the entry
@@ -24,13 +24,12 @@ const ROLE_TIME_PRECISION: Ms = 1_000;
  * {@link ensureAccessEntry} replaces it after the creation of the new profile.
  */
 export function* prepareAccessEntry(desired: Desired, observed: Observed, principal: RoleArn): Iterable<Change> {
-  const { wanted } = desired;
-  const role = wanted && findRole(observed.roles, wanted.role.name);
+  const role = desired.role && findRole(observed.roles, desired.role.name);
   const entry = findEntry(observed, principal);
-  if (wanted === undefined || entry?.found === undefined || !isManagedHere(desired, role)) return;
+  if (desired.role === undefined || entry?.found === undefined || !isManagedHere(desired, role)) return;
   // If the role does not exist yet, the entry is older than the role.
   if (role === undefined ? entry.found.type === FARGATE_TYPE : isOutdated(entry.found, role))
-    yield optional({ kind: 'deleteAccessEntry', name: wanted.role.name, principal, because: 'profileCreation' });
+    yield optional({ kind: 'deleteAccessEntry', name: desired.role.name, principal, because: 'profileCreation' });
 }
 
 /** Replaces an outdated entry, or creates a missing one. The record then says that this role's entry is right. */
@@ -75,10 +74,10 @@ export function* removeAccessEntry(desired: Desired, observed: Observed, role: F
   if (entry?.found?.type === FARGATE_TYPE) yield optional(deletionOf(role, 'roleDeletion'));
 }
 
-export const isManagedHere = ({ wanted, identity }: Desired, found: FoundRole | undefined): boolean =>
-  wanted?.role.kind === 'managed' && (found === undefined || roleOwnership(found, identity).kind === 'ours');
+const isManagedHere = ({ role, identity }: Desired, found: FoundRole | undefined): boolean =>
+  role?.kind === 'managed' && (found === undefined || roleOwnership(found, identity).kind === 'ours');
 
-export const isCheckDue = (desired: Desired, role: FoundRole): boolean =>
+const isCheckDue = (desired: Desired, role: FoundRole): boolean =>
   isRecreated(desired, role) || (isManagedHere(desired, role) && !isChecked(desired, role));
 
 const findEntry = ({ accessEntries = [] }: Observed, role: RoleArn): ObservedAccessEntry | undefined =>

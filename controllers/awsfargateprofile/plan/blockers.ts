@@ -7,13 +7,13 @@ import {
   isRoleOurs,
   strippedProfileReason,
   strippedRoleReason,
-  wantedRoleArn,
+  desiredRoleArn,
 } from './compare.ts';
 import { whyDeletable } from './remove.ts';
-import type { Desired, ExistingRole, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { Desired, ExistingRole, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, findProfile, findRole } from '../model/observed-state.ts';
 import { oursOf, ownershipOf } from '../model/identity.ts';
-import { roleEntryOf } from '../settle-record.ts';
+import { roleEntryOf } from '../update-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording.ts';
 import { type LimitExcess, findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
@@ -21,14 +21,14 @@ import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
 export function findBlocker(desired: Desired, observed: Observed): Reason | undefined {
-  if (desired.wanted === undefined) return findAccountBlocker(desired, observed);
+  const { profile, role } = desired;
+  if (profile === undefined) return findAccountBlocker(desired, observed);
   const { region, account } = desired.place;
   if (observed.cluster === 'gone') {
     const { eksCluster: cluster, clusterName } = desired.identity;
     const isOfObject = clusterName === undefined;
     return newReason('EKSClusterNotFound', { cluster, region, account, isOfObject });
   }
-  const { profile, role } = desired.wanted;
   const found = findProfile(observed.profiles, profile.name);
   const isToBeMade = found === undefined || describeDifferences(desired, observed, found).length > 0;
   return (
@@ -48,11 +48,11 @@ function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Reason
 }
 
 /** Nothing is adopted yet if no ready control plane proves that the EKS cluster belongs to the object's namespace. */
-function findAdoptionBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
+function findAdoptionBlocker(desired: Desired, observed: Observed, profile: DesiredProfile): Reason | undefined {
   const isUnstamped = (ownership: Ownership): boolean => ownership.kind === 'ours' && !ownership.stamped;
   const isAdopted = observed.profiles.some((found) => {
     const ownership = ownershipOf(desired, found);
-    return isUnstamped(ownership) || (ownership.kind === 'foreign' && found.name === wanted.name);
+    return isUnstamped(ownership) || (ownership.kind === 'foreign' && found.name === profile.name);
   });
   return isAdopted || foundRoles(observed.roles).some((found) => isUnstamped(roleOwnership(found, desired.identity)))
     ? desired.creationBlocker
@@ -79,11 +79,11 @@ function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Rea
  * A profile that differs from the spec does not block if the controller may delete it, for example because it never
  * served. The controller then replaces it.
  */
-export function findProfileBlocker(desired: Desired, observed: Observed, wanted: WantedProfile): Reason | undefined {
-  const found = findProfile(observed.profiles, wanted.name);
+export function findProfileBlocker(desired: Desired, observed: Observed, profile: DesiredProfile): Reason | undefined {
+  const found = findProfile(observed.profiles, profile.name);
   const former = desired.isReplaceable || found !== undefined ? undefined : findFormerProfile(desired, observed);
   if (former !== undefined) {
-    const field = `the name is ${former.name} in AWS, but ${wanted.name} in the spec`;
+    const field = `the name is ${former.name} in AWS, but ${profile.name} in the spec`;
     const { isProvisioned } = desired;
     return newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned });
   }
@@ -121,7 +121,7 @@ const findFormerProfile = (desired: Desired, observed: Observed): FargateProfile
     (found) => found.status === ACTIVE && whyDeletable(desired, observed, found) === undefined,
   );
 
-export function findRoleBlocker(desired: Desired, observed: Observed, role: WantedRole): Reason | undefined {
+export function findRoleBlocker(desired: Desired, observed: Observed, role: DesiredRole): Reason | undefined {
   const { isProvisioned } = desired;
   const found = findRole(observed.roles, role.name);
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
@@ -171,11 +171,11 @@ function findTrustBlocker(desired: Desired, found: FoundRole): Reason | undefine
   return newReason('RoleTrustInvalid', { name: found.name, problem, mistake, ours: false });
 }
 
-const checkTrustOf = ({ place, identity, wanted }: Desired, { trust }: FoundRole): TrustCheck =>
+const checkTrustOf = ({ place, identity, profile }: Desired, { trust }: FoundRole): TrustCheck =>
   checkTrust(trust, {
     ...place,
     cluster: identity.eksCluster,
-    ...(wanted !== undefined && { profile: wanted.profile.name }),
+    ...(profile !== undefined && { profile: profile.name }),
   });
 
 /** Returns what prevents an adoption. `undefined` if adoptionPolicy or another owner's tag forbids it anyway. */
@@ -199,14 +199,14 @@ function adoptionPolicyFor(
   return profileOwnership(found, desired.identity).kind === 'ours' ? 'Owned' : undefined;
 }
 
-export function findLimitBlocker(desired: Desired, observed: Observed): Reason | undefined {
+function findLimitBlocker(desired: Desired, observed: Observed): Reason | undefined {
   const excess = [...desired.excess, ...findForeignRoleExcess(desired, observed)];
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
 /** The limits exclude some of the role's policies. They are not attached, which does not harm a working profile. */
 export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
-  const role = desired.wanted?.role;
+  const role = desired.role;
   const found = role?.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
   if (found === undefined || roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
   const excess = desired.excess.filter(
@@ -216,9 +216,9 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
 }
 
 /** Another owner's role is used unchanged, like the role in spec.roleARN, so the same limits apply. */
-function findForeignRoleExcess({ wanted, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
-  if (wanted?.role.kind !== 'managed' || !wanted.role.isNamedInSpec) return [];
-  const found = findRole(observed.roles, wanted.role.name);
+function findForeignRoleExcess({ role, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
+  if (role?.kind !== 'managed' || !role.isNamedInSpec) return [];
+  const found = findRole(observed.roles, role.name);
   return found === undefined || roleOwnership(found, identity).kind === 'ours'
     ? []
     : findRoleExcess(limits, 'spec.roleName', found.arn);
@@ -241,9 +241,9 @@ export function findRolePathProblem(
   { isLive }: { readonly isLive: boolean },
 ): Reason | undefined {
   const path = pathOf(desired, observed);
-  const { wanted, identity } = desired;
-  if (wanted === undefined || path === '/' || observed.authenticationMode !== 'CONFIG_MAP') return undefined;
-  const { kind, name } = wanted.role;
+  const { role, identity } = desired;
+  if (role === undefined || path === '/' || observed.authenticationMode !== 'CONFIG_MAP') return undefined;
+  const { kind, name } = role;
   const found = findRole(observed.roles, name);
   const isForeign = found !== undefined && roleOwnership(found, identity).kind === 'foreign';
   const field = kind === 'existing' ? 'spec.roleARN' : isForeign ? 'spec.roleName' : 'spec.rolePath';
@@ -251,4 +251,4 @@ export function findRolePathProblem(
 }
 
 export const pathOf = (desired: Desired, observed: Observed): string =>
-  (desired.wanted && parseRoleArn(wantedRoleArn(desired, observed, desired.wanted.role))?.path) ?? '/';
+  (desired.role && parseRoleArn(desiredRoleArn(desired, observed, desired.role))?.path) ?? '/';

@@ -9,23 +9,24 @@ import {
   profileOwnership,
 } from '../../../pkg/fargate/ownership.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
-import type { Desired, WantedProfile, WantedRole } from '../model/desired-state.ts';
+import type { Desired, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findRole } from '../model/observed-state.ts';
 import { ownershipOf } from '../model/identity.ts';
-import { roleEntryOf, isEntryOf } from '../settle-record.ts';
+import { roleEntryOf, isEntryOf } from '../update-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 
 /** Returns facts for a message. `successor` is the profile that the controller creates afterwards, if any. */
-export const replacementFacts = ({ wanted, creationBlocker }: Desired, { name }: FargateProfile) => ({
+export const replacementFacts = ({ profile, creationBlocker }: Desired, { name }: FargateProfile) => ({
   name,
-  ...(wanted !== undefined && creationBlocker === undefined && { successor: wanted.profile.name }),
+  ...(profile !== undefined && creationBlocker === undefined && { successor: profile.name }),
 });
 
 /**
- * Prefers the ARN in IAM, because another owner's role may have any path, and different capital letters from the spec.
- * But this controller replaces its own role if the path is wrong, so the wanted ARN counts.
+ * Returns the ARN that the profile should have. If IAM has the role, this is IAM's ARN: another owner's role may have
+ * any path, and different capital letters from the spec. But this controller replaces its own role if the path is
+ * wrong, so the desired ARN counts.
  */
-export function wantedRoleArn(desired: Desired, observed: Observed, role: WantedRole): RoleArn {
+export function desiredRoleArn(desired: Desired, observed: Observed, role: DesiredRole): RoleArn {
   const found = findRole(observed.roles, role.name);
   if (found === undefined || role.kind !== 'managed') return role.arn;
   const isForeign = roleOwnership(found, desired.identity).kind === 'foreign';
@@ -33,34 +34,34 @@ export function wantedRoleArn(desired: Desired, observed: Observed, role: Wanted
 }
 
 export function describeDifferences(desired: Desired, observed: Observed, found: FargateProfile): readonly string[] {
-  if (desired.wanted === undefined) return [];
-  const { profile, role } = desired.wanted;
+  const { profile, role } = desired;
+  if (profile === undefined) return [];
   return describeDifferentFields(
     found,
     {
       selectors: profile.selectors,
-      subnets: areSubnetsAsWanted(desired, profile, found) ? undefined : profile.subnets,
-      roleArn: wantedRoleArn(desired, observed, role),
+      subnets: areSubnetsAsDesired(desired, profile, found) ? undefined : profile.subnets,
+      roleArn: desiredRoleArn(desired, observed, role),
     },
     'the spec',
   );
 }
 
 /** Reports whether the name and the immutable fields match the spec. */
-export const isAsWanted = (desired: Desired, observed: Observed, found: FargateProfile): boolean =>
-  desired.wanted?.profile.name === found.name && describeDifferences(desired, observed, found).length === 0;
+export const isAsDesired = (desired: Desired, observed: Observed, found: FargateProfile): boolean =>
+  desired.profile?.name === found.name && describeDifferences(desired, observed, found).length === 0;
 
 /**
  * The control plane's subnets can change later, but EKS cannot change a profile's subnets. So unless spec.subnetIDs is
  * set, any subnets are accepted for an existing profile of this controller.
  */
-export const areSubnetsAsWanted = (desired: Desired, wanted: WantedProfile, found: FargateProfile): boolean =>
-  wanted.subnets.length === 0 ||
-  areSubnetsEqual(wanted.subnets, found.subnets) ||
-  (wanted.subnetSource !== 'spec' && ownershipOf(desired, found).kind === 'ours');
+export const areSubnetsAsDesired = (desired: Desired, profile: DesiredProfile, found: FargateProfile): boolean =>
+  profile.subnets.length === 0 ||
+  areSubnetsEqual(profile.subnets, found.subnets) ||
+  (profile.subnetSource !== 'spec' && ownershipOf(desired, found).kind === 'ours');
 
 /** IAM cannot change a role's path. */
-export const hasOtherPath = (role: WantedRole, found: FoundRole): boolean =>
+export const hasOtherPath = (role: DesiredRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
 /**

@@ -30,7 +30,7 @@ const [REJECT, REPLACE] = [
 const KEPT_FOR_TEN_MINUTES = { type: 'Replace', replace: { keepPredecessorFor: '10m' } } as const;
 const STATUSES = ['ACTIVE', 'CREATING', 'DELETING', 'CREATE_FAILED', 'DELETE_FAILED', 'PAUSED'];
 
-/** Returns a profile with the wanted name, which by default matches the spec. */
+/** Returns a profile with the desired name, which by default matches the spec. */
 const named = (over: Partial<FargateProfile> = {}): FargateProfile => aProfile(over);
 const other = (over: Partial<FargateProfile> = {}): FargateProfile => aProfile({ name: OTHER, ...over });
 const DIFFERENT = { selectors: [{ namespace: 'other', labels: {} }] };
@@ -160,55 +160,55 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       'failed',
     ],
     [`differs, and is ${status}`, alive(), aws(named({ status, ...DIFFERENT })), 'different'],
-    [`is not wanted, and ${status}`, alive({ spec: REPLACE }), aws(named(), other({ status })), 'unwanted'],
+    [`is not desired, and ${status}`, alive({ spec: REPLACE }), aws(named(), other({ status })), 'unwanted'],
     [`has been replaced just now, and is ${status}`, alive(), aws(named(), other({ status })), 'unwanted'],
   ]),
 
-  'that is not the wanted one': [
+  'that is not the desired one': [
     ...[REJECT, REPLACE].flatMap((spec): readonly Row[] => {
       const strategy = spec === REJECT ? 'Reject' : 'Replace';
       const since = (activeSince: number): Desires =>
         alive({ spec, profiles: [served(PROFILE, { activeSince }), served(OTHER)] });
       return [
         [
-          `waits for the wanted one, ACTIVE for 30 s, under ${strategy}`,
+          `waits for the desired one, ACTIVE for 30 s, under ${strategy}`,
           since(NOW - 30_000),
           aws(named(), other()),
           'replaced',
         ],
         [
-          `waits for the wanted one, ACTIVE for less, under ${strategy}`,
+          `waits for the desired one, ACTIVE for less, under ${strategy}`,
           since(NOW - 29_999),
           aws(named(), other()),
           'stays',
         ],
         [
-          `waits for the wanted one, ACTIVE in the future, under ${strategy}`,
+          `waits for the desired one, ACTIVE in the future, under ${strategy}`,
           since(NOW + HOUR),
           aws(named(), other()),
           'stays',
         ],
         [
-          `waits for the wanted one, which is UPDATING, under ${strategy}`,
+          `waits for the desired one, which is UPDATING, under ${strategy}`,
           since(0),
           aws(named({ status: 'UPDATING' }), other()),
           'stays',
         ],
         [
-          `waits for the wanted one, which differs, under ${strategy}`,
+          `waits for the desired one, which differs, under ${strategy}`,
           since(0),
           aws(named(DIFFERENT), other()),
           'stays',
         ],
         [
-          `waits for the wanted one, which is foreign, under ${strategy}`,
+          `waits for the desired one, which is foreign, under ${strategy}`,
           since(0),
           aws(named({ tags: FOREIGN_TAGS }), other()),
           'stays',
         ],
-        [`waits for the wanted one, which is gone, under ${strategy}`, since(0), aws(other()), 'stays'],
+        [`waits for the desired one, which is gone, under ${strategy}`, since(0), aws(other()), 'stays'],
         [
-          `waits for the wanted one, which was made again, under ${strategy}`,
+          `waits for the desired one, which was made again, under ${strategy}`,
           since(0),
           aws(named({ arn: 'a/b/c/again' }), other()),
           'stays',
@@ -221,7 +221,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
         ['less than ten minutes', 10 * 60_000 - 1, 'stays'],
       ] as const
     ).map(([span, ms, fate]): Row => [
-      `is kept for ten minutes, and the wanted one is ACTIVE for ${span}`,
+      `is kept for ten minutes, and the desired one is ACTIVE for ${span}`,
       alive({
         spec: { profileName: PROFILE, updateStrategy: KEPT_FOR_TEN_MINUTES },
         profiles: [served(PROFILE, { activeSince: NOW - ms }), served(OTHER)],
@@ -229,9 +229,9 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       aws(named(), other()),
       fate,
     ]),
-    ['is the wanted one', alive({ profiles: [served(PROFILE, { activeSince: 0 })] }), aws(other(), named()), 'stays'],
+    ['is the desired one', alive({ profiles: [served(PROFILE, { activeSince: 0 })] }), aws(other(), named()), 'stays'],
     [
-      'has the wanted name and differs, for long',
+      'has the desired name and differs, for long',
       alive({ profiles: [served(PROFILE, { activeSince: 0 })] }),
       aws(named(DIFFERENT)),
       'stays',
@@ -313,7 +313,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       'stays',
     ],
     [
-      'is the wanted one',
+      'is the desired one',
       alive({ spec: REPLACE, profiles: [served(OTHER), entry(PROFILE)], isQuotaExceeded: true }),
       aws(other(), named()),
       'stays',

@@ -9,14 +9,14 @@ import {
 } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
-import type { Desired, ManagedRole, WantedRole } from '../model/desired-state.ts';
+import type { Desired, ManagedRole, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findProfile, findRole } from '../model/observed-state.ts';
-import { type Change, type PlanPart, change, optional, settling } from '../model/change.ts';
+import { type Change, type PlanPart, change, optional, ifAllMade } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { hasOtherPath } from './compare.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
-export function* ensureRole(desired: Desired, observed: Observed, role: WantedRole): PlanPart {
+export function* ensureRole(desired: Desired, observed: Observed, role: DesiredRole): PlanPart {
   if (role.kind === 'existing') return undefined;
   const found = findRole(observed.roles, role.name);
   if (found === undefined) {
@@ -72,9 +72,9 @@ export function* roleDrift(
   }
   for (const arn of missing) yield change({ kind: 'attachPolicy', name, policyArn: arn });
   // Only the role's tags prove which policies the controller attached, so other clients' policies stay.
-  const wanted = [...role.policies, ...role.policiesInSpec];
+  const desiredPolicies = [...role.policies, ...role.policiesInSpec];
   for (const arn of found.attached) {
-    if (wanted.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
+    if (desiredPolicies.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
     yield change({ kind: 'detachPolicy', name, policyArn: arn, retiring: false });
     taken.add(policyAddition(arn));
   }
@@ -84,13 +84,13 @@ export function* roleDrift(
     additions: additions.filter((each) => !taken.has(each)),
   };
   const left = tagDrift(role, after, foldCase);
-  if (!hasNoTags(left.set)) yield settling({ kind: 'tagRole', name, tags: left.set });
-  if (left.remove.length > 0) yield settling({ kind: 'untagRole', name, keys: left.remove });
+  if (!hasNoTags(left.set)) yield ifAllMade({ kind: 'tagRole', name, tags: left.set });
+  if (left.remove.length > 0) yield ifAllMade({ kind: 'untagRole', name, keys: left.remove });
 }
 
 /** The pods of an ACTIVE profile already run without the missing tags and without what the flags require. */
-const isServing = ({ wanted }: Desired, { profiles }: Observed): boolean =>
-  wanted !== undefined && findProfile(profiles, wanted.profile.name)?.status === ACTIVE;
+const isServing = ({ profile }: Desired, { profiles }: Observed): boolean =>
+  profile !== undefined && findProfile(profiles, profile.name)?.status === ACTIVE;
 
 /**
  * A boundary is removed only if the controller set it for the spec. After provisioning, spec.rolePermissionsBoundary is

@@ -91,7 +91,7 @@ describe('The plans for random situations', () => {
       if (mutation.because === 'replaced') {
         expect(
           since.some((time) => time <= NOW - 30_000),
-          'the wanted profile has been ACTIVE',
+          'the desired profile has been ACTIVE',
         ).to.equal(true);
         return;
       }
@@ -103,8 +103,8 @@ describe('The plans for random situations', () => {
         return;
       }
       expect(NOW - (profile.createdAt ?? 0)).to.be.below(HOUR);
-      const isNamed = profile.name === desired.wanted?.profile.name;
-      expect(isNamed && describeDifferences(desired, seen, profile).length === 0, 'it is as wanted').to.equal(false);
+      const isNamed = profile.name === desired.profile?.name;
+      expect(isNamed && describeDifferences(desired, seen, profile).length === 0, 'it is as desired').to.equal(false);
     });
   });
 
@@ -125,7 +125,7 @@ describe('The plans for random situations', () => {
       if (mutation.kind === 'untagProfile' || mutation.kind === 'untagRole')
         for (const key of mutation.keys.filter((each) => !isAddedTagKey(each))) {
           expect(isAdded(tags, `tag ${key}`), 'a foreign tag').to.equal(true);
-          expect(additionalTags, 'a wanted tag').not.to.have.property(key);
+          expect(additionalTags, 'a desired tag').not.to.have.property(key);
         }
       if (mutation.kind === 'detachPolicy' && !mutation.retiring) {
         expect(isAdded(tags, policyAddition(mutation.policyArn)), 'a foreign policy').to.equal(true);

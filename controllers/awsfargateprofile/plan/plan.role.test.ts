@@ -24,7 +24,7 @@ import {
   ROLE_TAGS,
   aProfile,
   aRole,
-  asWanted,
+  asDesired,
   desiredOf,
   observed,
 } from '../testing/builders.ts';
@@ -274,7 +274,7 @@ describe('plan, about the role', () => {
       ],
       ['is gone under a live profile', provisioned, live(), 'create role; attach pod policy; stop: Outdated'],
       ['has another path', ofSpec(elsewhere), alone({}), 'strip pod policy; delete role; stop: Outdated'],
-      ['has another path and is used by our profile', ofSpec(elsewhere), asWanted(), 'stop: SpecDiffers'],
+      ['has another path and is used by our profile', ofSpec(elsewhere), asDesired(), 'stop: SpecDiffers'],
       [
         'has another path and is used by a foreign profile',
         movedAmongForeign,

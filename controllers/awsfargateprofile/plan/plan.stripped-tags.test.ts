@@ -216,7 +216,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
       ['the profile without tags, and the role as it was', world(stripped, {}), WORKING],
       ['both without tags', world(stripped, stripped), WORKING],
       [
-        'the profile without tags, and the role with another value of a wanted tag',
+        'the profile without tags, and the role with another value of a desired tag',
         world(stripped, { tags: { ...ROLE_TAGS, [CAPA_TAG]: 'shared' } }),
         WORKING,
       ],

@@ -23,7 +23,7 @@ import {
   TARGET,
   aProfile,
   aRole,
-  asWanted,
+  asDesired,
   observed,
 } from '../testing/builders.ts';
 import {
@@ -93,10 +93,10 @@ const renamed = (served: { served?: true } = {}, change: Partial<Desired> = {}):
     {},
     change,
   );
-const withFormer = (former?: Partial<FargateProfile>, wanted?: Partial<FargateProfile>): Observed => ({
+const withFormer = (former?: Partial<FargateProfile>, desired?: Partial<FargateProfile>): Observed => ({
   ...withRoleAlone(),
   profiles: [
-    ...(wanted === undefined ? [] : [aProfile(wanted)]),
+    ...(desired === undefined ? [] : [aProfile(desired)]),
     ...(former === undefined ? [] : [aProfile({ name: FORMER, ...former })]),
   ],
 });
@@ -104,12 +104,12 @@ const REPLACE_TYPE = { updateStrategy: { type: 'Replace' } } as const;
 const replacing = { profileName: PROFILE, ...REPLACE_TYPE };
 const SERVED_FORMER = { name: FORMER, id: PROFILE_ID, served: true } as const;
 const replaceable = living({ spec: replacing, record: { in: HERE, profiles: [SERVED_FORMER] } });
-const activeSince = (since: { wanted?: number; former?: number }, spec: Partial<AWSFargateProfileSpec>): Desires => {
+const activeSince = (since: { desired?: number; former?: number }, spec: Partial<AWSFargateProfileSpec>): Desires => {
   const time = (instant: number | undefined) => (instant === undefined ? {} : { activeSince: instant });
-  const wanted = { name: PROFILE, id: PROFILE_ID, ...time(since.wanted) };
-  return living({ spec, record: { in: HERE, profiles: [{ ...SERVED_FORMER, ...time(since.former) }, wanted] } });
+  const desired = { name: PROFILE, id: PROFILE_ID, ...time(since.desired) };
+  return living({ spec, record: { in: HERE, profiles: [{ ...SERVED_FORMER, ...time(since.former) }, desired] } });
 };
-const succeeded = activeSince({ wanted: THIRTY_SECONDS_AGO }, replacing);
+const succeeded = activeSince({ desired: THIRTY_SECONDS_AGO }, replacing);
 const OLDER = ProfileName.of('older');
 const withTwoFormer = (older: Partial<FargateProfile>): Observed => {
   const { profiles, ...rest } = withFormer({});
@@ -148,7 +148,7 @@ describe('plan', () => {
       ],
       ['the role has no policies', plain, withRoleAlone({ attached: [] }), `attach pod policy; ${CREATE_PROFILE}`],
       ['the role exists', plain, withRoleAlone(), CREATE_PROFILE],
-      ['role and profile are as wanted', plain, asWanted(), 'in order'],
+      ['role and profile are as desired', plain, asDesired(), 'in order'],
       ['the profile has a tag that the spec dropped', plain, TAGGED_BY_US, 'untag profile of added,team?; in order'],
       [
         'the profile has one added tag too many',
@@ -183,7 +183,7 @@ describe('plan', () => {
         'stop: ManagedElsewhere',
       ],
       ['a selector has no value in the manifest', emptied, observed(), 'stop: InvalidSpec'],
-      ['a selector has no value in the manifest, and the profile is as wanted', emptied, asWanted(), 'in order'],
+      ['a selector has no value in the manifest, and the profile is as desired', emptied, asDesired(), 'in order'],
     ],
     'for an object for which nothing may be created, if': [
       ...withPlan(
@@ -197,7 +197,7 @@ describe('plan', () => {
         ['another object has the profile, which must not be told', blocked(), FOREIGN],
         ['the role belongs to another namespace', blocked(), withRoleAlone({ tags: { [NAMESPACE_TAG]: 'team-b' } })],
       ),
-      ['role and profile are as wanted', blocked(), asWanted(), 'in order'],
+      ['role and profile are as desired', blocked(), asDesired(), 'in order'],
       ['the trust policy of the role has drifted', blocked(), withProfile({}, WIDE), 'set trust; in order'],
       ['the profile uses a foreign role', blocked({ roleName: SHARED_ROLE_NAME }), USING_SHARED, 'in order'],
       [
@@ -207,7 +207,7 @@ describe('plan', () => {
         'in order',
       ],
     ],
-    'for a profile with the wanted name that belongs to': [
+    'for a profile with the desired name that belongs to': [
       ...withPlan(
         'stop: ProfileNotOwned',
         ['another object', plain, FOREIGN],
@@ -224,7 +224,7 @@ describe('plan', () => {
         ['CAPA, with adoptionPolicy Never', never, withStatus('ACTIVE', CAPA_TAGS)],
       ),
       [
-        'no owner, as wanted, with adoptionPolicy Always',
+        'no owner, as desired, with adoptionPolicy Always',
         always,
         withStatus('ACTIVE', {}),
         'tag profile with prod,owner; stop: Outdated',
@@ -245,7 +245,7 @@ describe('plan', () => {
         'tag profile with owner; stop: Outdated',
       ],
       ['CAPA, which failed to create it', plain, withStatus('CREATE_FAILED', CAPA_TAGS), RETRY],
-      ['the object itself, with adoptionPolicy Never', never, asWanted(), 'in order'],
+      ['the object itself, with adoptionPolicy Never', never, asDesired(), 'in order'],
     ],
     'for a profile of the object that differs from the spec': [
       ...withPlan(
@@ -294,24 +294,24 @@ describe('plan', () => {
       ],
     ],
     'for an object with updateStrategy Replace, if': [
-      ['only the wanted profile exists', succeeded, asWanted(), 'in order'],
+      ['only the desired profile exists', succeeded, asDesired(), 'in order'],
       ['the former profile serves pods', replaceable, withFormer({}), 'create profile; stop: Replacing'],
-      ['EKS creates the wanted profile', replaceable, withFormer({}, { status: 'CREATING' }), 'stop: Replacing'],
-      ['the wanted profile has just become ACTIVE', replaceable, withFormer({}, {}), 'in order: PredecessorKept'],
+      ['EKS creates the desired profile', replaceable, withFormer({}, { status: 'CREATING' }), 'stop: Replacing'],
+      ['the desired profile has just become ACTIVE', replaceable, withFormer({}, {}), 'in order: PredecessorKept'],
       [
-        'the wanted profile has just become ACTIVE, and the former one failed',
+        'the desired profile has just become ACTIVE, and the former one failed',
         replaceable,
         withFormer({ status: 'CREATE_FAILED' }, {}),
         'delete unwanted profile former; in order: RemovingPredecessor',
       ],
       [
-        'the former profile was ACTIVE for long, and the wanted one has just become so',
+        'the former profile was ACTIVE for long, and the desired one has just become so',
         activeSince({ former: THIRTY_SECONDS_AGO }, replacing),
         withFormer({}, {}),
         'in order: PredecessorKept',
       ],
       [
-        'EKS creates another profile, which is not wanted any more',
+        'EKS creates another profile, which is not desired any more',
         succeeded,
         withFormer({ status: 'CREATING' }, {}),
         'in order: WaitingForCreate',
@@ -351,19 +351,19 @@ describe('plan', () => {
         'delete unwanted profile older; stop: DeletingProfile',
       ],
       [
-        'the wanted profile has been ACTIVE for long',
+        'the desired profile has been ACTIVE for long',
         succeeded,
         withFormer({}, {}),
         'delete replaced profile former; in order: RemovingPredecessor',
       ],
       [
-        'the wanted profile has been ACTIVE for long, and the strategy is Reject again',
-        activeSince({ wanted: THIRTY_SECONDS_AGO }, { profileName: PROFILE }),
+        'the desired profile has been ACTIVE for long, and the strategy is Reject again',
+        activeSince({ desired: THIRTY_SECONDS_AGO }, { profileName: PROFILE }),
         withFormer({}, {}),
         'delete replaced profile former; in order: RemovingPredecessor',
       ],
       [
-        'the wanted profile has been ACTIVE for long, and its role is gone',
+        'the desired profile has been ACTIVE for long, and its role is gone',
         succeeded,
         { ...withFormer({}, {}), roles: observed().roles },
         'create role; attach pod policy; stop: Outdated',
@@ -384,12 +384,12 @@ describe('plan', () => {
     'for a deletion, if': [
       ...withPlan(
         DELETE_PROFILE,
-        ['role and profile exist', deletion, asWanted()],
-        ['the roles are unread', deletion, withoutRoles(asWanted())],
+        ['role and profile exist', deletion, asDesired()],
+        ['the roles are unread', deletion, withoutRoles(asDesired())],
         ['the creation of the profile failed', deletion, withStatus('CREATE_FAILED')],
         ['the deletion of the profile failed', deletion, withStatus('DELETE_FAILED')],
         ['the profile differs from the spec', deletion, withProfile(OTHER)],
-        ['the profile might have been replaced', deleted({ spec: replacing }), asWanted()],
+        ['the profile might have been replaced', deleted({ spec: replacing }), asDesired()],
       ),
       ...withPlan(
         'stop: Outdated',
@@ -471,7 +471,7 @@ describe('plan', () => {
       ['another profile of the object is older', deleted(ELSEWHERE), withStranger(NOW - 1), DELETE_PROFILE],
     ],
     'for a retained object in a cluster that is being deleted, if': [
-      ['role and profile exist', retaining(), asWanted(), 'stop: RetainBlocksClusterDeletion'],
+      ['role and profile exist', retaining(), asDesired(), 'stop: RetainBlocksClusterDeletion'],
       ['the profile is gone', retaining(), withRoleAlone(), 'in order'],
       ['the EKS cluster is not found', retaining(WITHOUT_RECORD), GONE, 'in order'],
       ['the profile is foreign', retaining(), FOREIGN, 'in order'],
@@ -486,18 +486,18 @@ describe('plan', () => {
     const recreated = living({ record: { ...FULL_RECORD, roles: [{ name: ROLE, id: 'AROAFORMER' }] } });
     const shared = ofSpec({ roleName: SHARED_ROLE_NAME });
     const rows: readonly (readonly [situation: string, desires: Desires, seen: Observed, health: string])[] = [
-      ['profile and role as wanted', plain, asWanted(), 'inSync, inSync'],
+      ['profile and role as desired', plain, asDesired(), 'inSync, inSync'],
       ['a role of another owner', shared, USING_SHARED, 'inSync, inSync'],
-      ['a profile and a role that lack a tag', tagged, asWanted(), 'works, works'],
+      ['a profile and a role that lack a tag', tagged, asDesired(), 'works, works'],
       ['a role that lacks a tag, and no profile', tagged, withRoleAlone(), 'broken, works'],
       ['a role with a dropped tag, and no profile', plain, withRoleAlone(TAGGED_ROLE), 'broken, works'],
-      ['a role in use without the boundary of the operator', limited, asWanted(), 'inSync, works'],
+      ['a role in use without the boundary of the operator', limited, asDesired(), 'inSync, works'],
       ['a role without the boundary of the operator', limited, withRoleAlone(), 'broken, broken'],
-      ['a role in use without the boundary of the spec', bounded, asWanted(), 'inSync, broken'],
+      ['a role in use without the boundary of the spec', bounded, asDesired(), 'inSync, broken'],
       ['a role with another trust policy', plain, withProfile({}, WIDE), 'inSync, broken'],
       ['a role without its policy', plain, withProfile({}, { attached: [] }), 'inSync, broken'],
       ['a missing role', plain, observed({ profile: aProfile() }), 'inSync, broken'],
-      ['a role that was created again', recreated, asWanted(), 'inSync, broken'],
+      ['a role that was created again', recreated, asDesired(), 'inSync, broken'],
       ['a profile that differs', plain, withProfile(OTHER), 'broken, inSync'],
       [
         'a profile that differs, so that the controller deletes it and creates another',
@@ -519,7 +519,7 @@ describe('plan', () => {
         withProfile({}, { tags: {}, trust: TRUST_POLICIES.forNodes }),
         'inSync, broken',
       ],
-      ['nothing, in a deletion', deletion, asWanted(), 'notRead, notRead'],
+      ['nothing, in a deletion', deletion, asDesired(), 'notRead, notRead'],
     ];
     for (const [situation, desires, seen, expected] of rows)
       it(`${situation}: ${expected}`, () => {
@@ -576,7 +576,7 @@ describe('plan', () => {
       ['zone', PROFILE],
     ] as const) {
       const name = ProfileName.of(former);
-      const { profiles, ...rest } = asWanted();
+      const { profiles, ...rest } = asDesired();
       const [notice] = planFor(replaceable, { ...rest, profiles: [...profiles, aProfile({ name })] }).notices;
       expect(notice?.facts).to.include({ name: PROFILE, predecessor: former, taker });
     }

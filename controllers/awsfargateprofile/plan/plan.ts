@@ -11,7 +11,7 @@ import { ensureAccessEntry } from './access-entry.ts';
 import {
   describeDifferences,
   isRecreated,
-  wantedRoleArn,
+  desiredRoleArn,
   isRoleOurs,
   strippedProfileReason,
   strippedRoleReason,
@@ -24,13 +24,14 @@ import { isSucceeded, keptReason, transitReason } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
 /**
- * Unwanted profiles and roles are deleted before new ones are created (docs/adr/0006), unless the object may be
- * replaced: then a profile that serves pods is deleted after the wanted profile has taken over (docs/adr/0022).
- * Profiles are deleted before roles and created after them, because a profile needs its role.
+ * Plans the changes that make AWS match the spec. Unwanted profiles and roles are deleted before new ones are created
+ * (docs/adr/0006), unless the object may be replaced: then a profile that serves pods is deleted after the desired
+ * profile has taken over (docs/adr/0022). Profiles are deleted before roles and created after them, because a profile
+ * needs its role.
  */
 export function plan(desired: Desired, observed: Observed): Plan {
   const [changes, end] = collect(planParts(desired, observed));
-  // Once the wanted profile serves pods, nothing depends on the profile that it replaces.
+  // Once the desired profile serves pods, nothing depends on the profile that it replaces.
   const isLeftover = end === undefined && isSucceeded(desired, observed);
   const [removals, wait] = isLeftover ? collect(removeUnwanted(desired, observed)) : [[], undefined];
   const notices = [
@@ -60,8 +61,7 @@ function collect(parts: PlanPart): readonly [changes: readonly Change[], end: Re
 }
 
 function* planParts(desired: Desired, observed: Observed): PlanPart {
-  const { wanted, elsewhere } = desired;
-  const [stranger] = elsewhere;
+  const [stranger] = desired.elsewhere;
   if (stranger !== undefined) return managedElsewhere(desired, stranger);
   const transit = transitReason(desired, observed);
   if (transit !== undefined) return transit;
@@ -75,21 +75,22 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
     const removal = yield* removeUnwanted(desired, observed);
     if (removal !== undefined) return removal;
   }
-  if (wanted === undefined) return undefined;
-  const role = yield* ensureRole(desired, observed, wanted.role);
-  if (role !== undefined) return role;
-  const roleArn = wantedRoleArn(desired, observed, wanted.role);
-  const profile = yield* ensureProfile(desired, observed, wanted.profile, roleArn);
-  if (profile !== undefined) return profile;
+  const { profile, role } = desired;
+  if (profile === undefined) return undefined;
+  const endAtRole = yield* ensureRole(desired, observed, role);
+  if (endAtRole !== undefined) return endAtRole;
+  const roleArn = desiredRoleArn(desired, observed, role);
+  const endAtProfile = yield* ensureProfile(desired, observed, profile, roleArn);
+  if (endAtProfile !== undefined) return endAtProfile;
   // The access entry of a live profile depends on the id of a role that this plan creates.
-  const found = findRole(observed.roles, wanted.role.name);
+  const found = findRole(observed.roles, role.name);
   if (found === undefined) return newReason('Outdated', { because: 'the role of a live profile was recreated' });
   return yield* ensureAccessEntry(desired, observed, found);
 }
 
 /** EKS would refuse to delete a protected cluster after the deletion of its profiles has stopped all their pods. */
 function findProtectedDeletion(desired: Desired, observed: Observed): Reason | undefined {
-  if (desired.wanted !== undefined || observed.deletionProtection?.kind !== 'on') return undefined;
+  if (desired.profile !== undefined || observed.deletionProtection?.kind !== 'on') return undefined;
   const [removals] = collect(removeUnwanted(desired, observed));
   const { eksCluster: cluster } = desired.identity;
   return removals.length === 0
@@ -98,29 +99,28 @@ function findProtectedDeletion(desired: Desired, observed: Observed): Reason | u
 }
 
 /** Another management cluster, or a restored backup, has created this profile, and may need the object's resources. */
-const managedElsewhere = ({ wanted, abandonment }: Desired, { name, arn }: FargateProfile): Reason =>
+const managedElsewhere = ({ profile, abandonment }: Desired, { name, arn }: FargateProfile): Reason =>
   newReason('ManagedElsewhere', {
     name,
     id: profileIdOf(arn) ?? '',
-    isDeleting: wanted === undefined,
+    isDeleting: profile === undefined,
     abandonment,
   });
 
 /** The tag that adopts a profile or role is the only change of its plan, because AWS must be read again after it. */
 function* adopt(desired: Desired, observed: Observed): PlanPart {
-  const { wanted, identity } = desired;
-  if (wanted === undefined) return undefined;
-  const profile = findProfile(observed.profiles, wanted.profile.name);
+  if (desired.profile === undefined) return undefined;
+  const profile = findProfile(observed.profiles, desired.profile.name);
   if (profile?.status === ACTIVE && !isStamped(desired, profile)) {
-    const [tag] = profileDrift(wanted.profile, profile);
+    const [tag] = profileDrift(desired.profile, profile);
     if (tag !== undefined) yield change(tag.mutation);
     return newReason('Outdated', { because: 'the profile was adopted' });
   }
-  const role = findRole(observed.roles, wanted.role.name);
-  if (role === undefined || wanted.role.kind !== 'managed') return undefined;
-  const ownership = roleOwnership(role, identity);
+  const role = findRole(observed.roles, desired.role.name);
+  if (role === undefined || desired.role.kind !== 'managed') return undefined;
+  const ownership = roleOwnership(role, desired.identity);
   if (ownership.kind !== 'ours' || ownership.stamped) return undefined;
-  const [tag] = roleDrift(desired, observed, wanted.role, role);
+  const [tag] = roleDrift(desired, observed, desired.role, role);
   if (tag !== undefined) yield change(tag.mutation);
   return newReason('Outdated', { because: 'the role was adopted' });
 }
@@ -131,7 +131,7 @@ const isStamped = (desired: Desired, found: FargateProfile): boolean => {
 };
 
 function roleHealth(desired: Desired, observed: Observed): Health {
-  const role = desired.wanted?.role;
+  const role = desired.role;
   if (role === undefined || areRolesUnread(observed)) return 'notRead';
   const found = findRole(observed.roles, role.name);
   const isStripped = role.kind === 'managed' && found !== undefined && strippedRoleReason(desired, found) !== undefined;
@@ -142,14 +142,14 @@ function roleHealth(desired: Desired, observed: Observed): Health {
 }
 
 function profileHealth(desired: Desired, observed: Observed): Health {
-  const wanted = desired.wanted?.profile;
-  if (wanted === undefined) return 'notRead';
-  const found = findProfile(observed.profiles, wanted.name);
+  const { profile } = desired;
+  if (profile === undefined) return 'notRead';
+  const found = findProfile(observed.profiles, profile.name);
   if (found?.status !== ACTIVE) return 'broken';
   const isStripped = strippedProfileReason(desired, found) !== undefined;
-  if (findProfileBlocker(desired, observed, wanted) !== undefined && !isStripped) return 'broken';
+  if (findProfileBlocker(desired, observed, profile) !== undefined && !isStripped) return 'broken';
   if (describeDifferences(desired, observed, found).length > 0) return 'broken';
-  return healthAfter([...profileDrift(wanted, found)]);
+  return healthAfter([...profileDrift(profile, found)]);
 }
 
 function healthAfter(drift: readonly Change[]): Health {

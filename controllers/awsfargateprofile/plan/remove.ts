@@ -9,9 +9,9 @@ import { ownershipOf, oursOf } from '../model/identity.ts';
 import { type KeptRole, type PlanPart, change, type Mutation } from '../model/change.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './access-entry.ts';
-import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReason, isAsWanted } from './compare.ts';
+import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReason, isAsDesired } from './compare.ts';
 import { isSucceeded, keptUntil } from './replace.ts';
-import { entryOf } from '../settle-record.ts';
+import { entryOf } from '../update-record.ts';
 import { ACTIVE, CREATE_FAILED, CREATING, DELETE_FAILED, DELETING, isFailed } from '../model/profile-status.ts';
 
 /** Deletes one profile per reconcile, and then the roles. */
@@ -32,13 +32,13 @@ export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart 
 
 /** An unanswered create request matters only if its profile would be unwanted or would use an unwanted role. */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
-  const { record, wanted } = desired;
+  const { record, profile } = desired;
   const open = record.profiles.filter(({ requestedAt }) => requestedAt !== undefined);
   if (observed.cluster === 'gone') return false;
-  if (wanted === undefined) return desired.isLost || open.length > 0 || hasOpenRequest(record.roles);
+  if (profile === undefined) return desired.isLost || open.length > 0 || hasOpenRequest(record.roles);
   return (
     open.length > 0 &&
-    (open.some(({ name }) => name !== wanted.profile.name) ||
+    (open.some(({ name }) => name !== profile.name) ||
       foundRoles(observed.roles).some((found) => isUnwantedRole(desired, observed, found)))
   );
 }
@@ -73,7 +73,7 @@ function* removeProfile(desired: Desired, observed: Observed, found: FargateProf
   const because = whyDeletable(desired, observed, found);
   if (because === undefined) return undefined;
   const deleting = isSucceeded(desired, observed)
-    ? newReason('RemovingPredecessor', { name: desired.wanted?.profile.name ?? '', predecessor: name })
+    ? newReason('RemovingPredecessor', { name: desired.profile?.name ?? '', predecessor: name })
     : newReason('DeletingProfile', replacementFacts(desired, found));
   switch (status) {
     case CREATING:
@@ -108,7 +108,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
   for (const policyArn of found.attached) yield change({ kind: 'detachPolicy', name, policyArn, retiring: true });
   yield* removeAccessEntry(desired, observed, found);
   yield change({ kind: 'deleteRole', name });
-  return isSameRoleName(desired.wanted?.role.name, name)
+  return isSameRoleName(desired.role?.name, name)
     ? newReason('Outdated', { because: 'the role is made again with another path' })
     : undefined;
 }
@@ -130,10 +130,10 @@ export function keptRoles(
 const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole): boolean =>
   isOurUnwantedRole(desired, found) && userOf(observed, found) === undefined;
 
-export function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
-  const role = desired.wanted?.role;
-  const isWanted = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
-  return !isWanted && roleOwnership(found, desired.identity).kind === 'ours';
+function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
+  const role = desired.role;
+  const isDesired = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
+  return !isDesired && roleOwnership(found, desired.identity).kind === 'ours';
 }
 
 /**
@@ -155,21 +155,21 @@ const FIRST_ATTEMPT: Ms = 60 * 60_000;
  * first matching line counts. A record or a status is never a reason for a deletion.
  */
 export function whyDeletable(desired: Desired, observed: Observed, found: FargateProfile): DeletionCause | undefined {
-  const { wanted, unwanted, elsewhere, isReplaceable, isQuotaExceeded } = desired;
+  const { profile, unwanted, elsewhere, isReplaceable, isQuotaExceeded } = desired;
   // Another copy of this object has created a profile, and may need this one.
   if (elsewhere.length > 0) return undefined;
-  if (wanted === undefined) return unwanted === 'delete' ? 'unwanted' : undefined;
-  const isWanted = isAsWanted(desired, observed, found);
+  if (profile === undefined) return unwanted === 'delete' ? 'unwanted' : undefined;
+  const isDesired = isAsDesired(desired, observed, found);
   // Only the retry of a failed profile waits for a backoff.
-  if (isFailed(found)) return isWanted ? 'failed' : found.name === wanted.profile.name ? 'different' : 'unwanted';
-  if (isWanted) return undefined;
+  if (isFailed(found)) return isDesired ? 'failed' : found.name === profile.name ? 'different' : 'unwanted';
+  if (isDesired) return undefined;
   if (isSucceeded(desired, observed)) return keptUntil(desired, observed) <= desired.now ? 'replaced' : undefined;
   if (!isReplaceable) return isFirstAttempt(desired, found) ? 'different' : undefined;
   const isDispensable = hasNeverServed(desired, found) && !isLastActive(desired, observed, found);
   return isQuotaExceeded && isDispensable ? 'unwanted' : undefined;
 }
 
-/** Pods need the last ACTIVE profile until the wanted one is ACTIVE, even if it has not matched the spec yet. */
+/** Pods need the last ACTIVE profile until the desired one is ACTIVE, even if it has not matched the spec yet. */
 const isLastActive = (desired: Desired, { profiles }: Observed, found: FargateProfile): boolean =>
   found.status === ACTIVE &&
   !oursOf(desired, profiles).some(({ name, status }) => name !== found.name && status === ACTIVE);

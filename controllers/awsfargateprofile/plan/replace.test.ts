@@ -6,8 +6,6 @@ import type { Observed } from '../model/observed-state.ts';
 import { HERE, NOW, PROFILE, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 import { type Desires, living } from '../testing/plan-tables.ts';
-import type { Mutation } from '../model/change.ts';
-import { drainBefore } from './drain.ts';
 import { drainObstacle, keptUntil, servingPredecessor } from './replace.ts';
 
 const MINUTE = 60_000;
@@ -26,7 +24,7 @@ const replacing = (record: Partial<ProfileRecord>, keepPredecessorFor = '0s'): D
     record,
   });
 
-describe('The predecessor that serves pods until the wanted profile does', () => {
+describe('The predecessor that serves pods until the desired profile does', () => {
   for (const [situation, record, seen, name] of [
     [
       'is the one that served last',
@@ -46,7 +44,7 @@ describe('The predecessor that serves pods until the wanted profile does', () =>
       aws(profile('a'), profile('b', { status: 'DELETING' })),
       'a',
     ],
-    ['is not the wanted one', recorded(entry(PROFILE, { served: true })), aws(profile(PROFILE)), undefined],
+    ['is not the desired one', recorded(entry(PROFILE, { served: true })), aws(profile(PROFILE)), undefined],
     ['is none of another object', recorded(), aws(profile('a', { tags: FOREIGN_TAGS })), undefined],
   ] as const)
     it(`${situation}: ${name ?? 'none'}`, () =>
@@ -56,11 +54,11 @@ describe('The predecessor that serves pods until the wanted profile does', () =>
 describe('A predecessor stays', () => {
   const seen = aws(profile('a'), profile(PROFILE));
   for (const [situation, activeSince, keepPredecessorFor, until] of [
-    ['for 30 s after the wanted profile is ACTIVE', NOW - MINUTE, '0s', NOW - MINUTE / 2],
+    ['for 30 s after the desired profile is ACTIVE', NOW - MINUTE, '0s', NOW - MINUTE / 2],
     ['for 30 s, if a shorter time is asked for', NOW - MINUTE, '29s', NOW - MINUTE / 2],
     ['for keepPredecessorFor', NOW - MINUTE, '10m', NOW + 9 * MINUTE],
     [
-      'from now on, while the record does not have since when the wanted profile is ACTIVE',
+      'from now on, while the record does not have since when the desired profile is ACTIVE',
       undefined,
       '10m',
       NOW + 10 * MINUTE,
@@ -72,52 +70,13 @@ describe('A predecessor stays', () => {
       expect(keptUntil(replacing(record, keepPredecessorFor)(seen), seen)).to.equal(until);
     });
 
-  it('from now on, after another client has deleted the wanted profile and the controller has created it again', () => {
+  it('from now on, after another client has deleted the desired profile and the controller has created it again', () => {
     const record = recorded(entry(PROFILE, { id: 'former', served: true, activeSince: NOW - MINUTE }));
     expect(keptUntil(replacing(record)(seen), seen)).to.equal(NOW + MINUTE / 2);
   });
 });
 
 describe('A drain', () => {
-  const OLD = ProfileName.of('web');
-  const SUCCESSOR = '9999-web';
-  const REMOVAL = { kind: 'deleteProfile', name: OLD, because: 'replaced' } as const;
-  const ACTIVE_SINCE = NOW - 10 * MINUTE;
-  const seen = aws(profile('web'), profile(SUCCESSOR));
-  const drain = (drainSince: number | undefined, drainTimeout = '5m', mutation: Mutation = REMOVAL) => {
-    const record = recorded(
-      entry('web', { served: true, ...(drainSince !== undefined && { drainSince }) }),
-      entry(SUCCESSOR, { served: true, activeSince: ACTIVE_SINCE }),
-    );
-    const spec = {
-      profileName: ProfileName.of(SUCCESSOR),
-      updateStrategy: { type: 'Replace', replace: { drainTimeout } },
-    } as const;
-    const found = drainBefore(mutation, living({ spec, record })(seen), seen);
-    return found && { since: found.since - NOW, until: found.until - NOW, obstacle: found.obstacle };
-  };
-
-  for (const [situation, since, expected] of [
-    ['begins now', undefined, 0],
-    ['goes on since the time on record', NOW - MINUTE, -MINUTE],
-    ['has ended at its timeout', NOW - 6 * MINUTE, -6 * MINUTE],
-    ['for an earlier replacement is void', ACTIVE_SINCE - 1, 0],
-    ['from the future begins now', NOW + MINUTE, 0],
-  ] as const)
-    it(situation, () =>
-      expect(drain(since)).to.deep.equal({ since: expected, until: expected + 5 * MINUTE, obstacle: undefined }),
-    );
-
-  for (const [situation, timeout] of [
-    ['is not asked for', ''],
-    ['is turned off', '0s'],
-  ] as const)
-    it(`that ${situation} does not begin`, () => expect(drain(NOW - MINUTE, timeout)).to.equal(undefined));
-
-  for (const because of ['unwanted', 'failed', 'different'] as const)
-    it(`does not come before the deletion of a profile that is ${because}`, () =>
-      expect(drain(NOW, '5m', { ...REMOVAL, because })).to.equal(undefined));
-
   for (const [predecessor, successor, obstacle] of [
     ['web', '9999-web', undefined],
     ['9999-web', 'web', 'comesLater'],

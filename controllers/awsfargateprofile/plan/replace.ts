@@ -4,30 +4,30 @@ import { isLabelValue } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { servedIn } from '../../shared/record.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { DrainObstacle } from '../model/drained.ts';
+import type { DrainObstacle } from '../model/change.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { oursOf } from '../model/identity.ts';
-import { entryOf } from '../settle-record.ts';
+import { entryOf } from '../update-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { isAsWanted, areSubnetsAsWanted, replacementFacts } from './compare.ts';
+import { isAsDesired, areSubnetsAsDesired, replacementFacts } from './compare.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { ACTIVE, CREATING, DELETING } from '../model/profile-status.ts';
 
-/** So that EKS knows the wanted profile everywhere before its predecessors are deleted. */
+/** So that EKS knows the desired profile everywhere before its predecessors are deleted. */
 const SHORTEST_OVERLAP: Ms = 30_000;
 
 type Profiles = Pick<Observed, 'profiles'>;
 
-const wantedOf = (desired: Desired, { profiles }: Profiles): FargateProfile | undefined =>
-  oursOf(desired, profiles).find(({ name }) => name === desired.wanted?.profile.name);
+const desiredProfileIn = (desired: Desired, { profiles }: Profiles): FargateProfile | undefined =>
+  oursOf(desired, profiles).find(({ name }) => name === desired.profile?.name);
 
 const predecessorsOf = (desired: Desired, { profiles }: Profiles): readonly FargateProfile[] =>
-  oursOf(desired, profiles).filter(({ name }) => name !== desired.wanted?.profile.name);
+  oursOf(desired, profiles).filter(({ name }) => name !== desired.profile?.name);
 
-/** A profile with the wanted name that differs from the spec has not taken over. */
+/** A profile with the desired name that differs from the spec has not taken over. */
 export function isSucceeded(desired: Desired, observed: Observed): boolean {
-  const found = wantedOf(desired, observed);
-  return found?.status === ACTIVE && isAsWanted(desired, observed, found);
+  const found = desiredProfileIn(desired, observed);
+  return found?.status === ACTIVE && isAsDesired(desired, observed, found);
 }
 
 /** Returns ms since 1970. A time in the future comes from a wrong clock, and counts as now. */
@@ -35,14 +35,14 @@ export function activeSince(desired: Desired, found: FargateProfile): Ms {
   return Math.min(entryOf(desired.record, found)?.activeSince ?? desired.now, desired.now);
 }
 
-/** Until when the predecessors stay next to the ACTIVE wanted profile, in ms since 1970. */
+/** Until when the predecessors stay next to the ACTIVE desired profile, in ms since 1970. */
 export function keptUntil(desired: Desired, observed: Profiles): Ms {
-  const wanted = wantedOf(desired, observed);
-  const since = wanted === undefined ? desired.now : activeSince(desired, wanted);
+  const found = desiredProfileIn(desired, observed);
+  const since = found === undefined ? desired.now : activeSince(desired, found);
   return since + Math.max(SHORTEST_OVERLAP, desired.keepPredecessorFor);
 }
 
-/** Pods use the ACTIVE predecessor that served last until the wanted profile is ACTIVE. */
+/** Pods use the ACTIVE predecessor that served last until the desired profile is ACTIVE. */
 export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
   const active = predecessorsOf(desired, observed).filter(({ status }) => status === ACTIVE);
   return servedIn(desired.record, active) ?? active[0];
@@ -55,12 +55,12 @@ export function creatingReason(desired: Desired, observed: Profiles, name: strin
     : newReason('Replacing', { name, predecessor: serving.name });
 }
 
-/** The wanted profile serves pods, and none of its predecessors has to be deleted yet. */
+/** The desired profile serves pods, and none of its predecessors has to be deleted yet. */
 export function keptReason(desired: Desired, observed: Profiles): Reason | undefined {
   const kept = predecessorsOf(desired, observed);
-  const { wanted, now } = desired;
-  if (wanted === undefined || kept[0] === undefined) return undefined;
-  const { name } = wanted.profile;
+  const { profile, now } = desired;
+  if (profile === undefined || kept[0] === undefined) return undefined;
+  const { name } = profile;
   const [taker = name] = [name, ...kept.map((each) => each.name)].toSorted((a, b) => (isPreferred(a, b) ? -1 : 1));
   const until = keptUntil(desired, observed);
   const predecessor = kept[0].name;
@@ -80,13 +80,13 @@ export function drainObstacle(predecessor: string, successor: string): DrainObst
 }
 
 export function transitReason(desired: Desired, observed: Observed): Reason | undefined {
-  // Once the wanted profile serves pods, the reconcile does not wait for EKS's changes to its predecessors.
+  // Once the desired profile serves pods, the reconcile does not wait for EKS's changes to its predecessors.
   if (isSucceeded(desired, observed)) return undefined;
   for (const found of oursOf(desired, observed.profiles)) {
     if (found.status === DELETING) return newReason('DeletingProfile', replacementFacts(desired, found));
     if (found.status !== CREATING) continue;
     // With `deletionPolicy: Retain`, the controller does not delete the profile afterwards.
-    return isCreatedAsWanted(desired, found) || desired.unwanted === 'retain'
+    return isCreatedAsDesired(desired, found) || desired.unwanted === 'retain'
       ? creatingReason(desired, observed, found.name)
       : newReason('WaitingForCreate', replacementFacts(desired, found));
   }
@@ -94,11 +94,11 @@ export function transitReason(desired: Desired, observed: Observed): Reason | un
 }
 
 /** Does not compare the role, because it has not been read yet. */
-function isCreatedAsWanted(desired: Desired, found: FargateProfile): boolean {
-  const wanted = desired.wanted?.profile;
+function isCreatedAsDesired(desired: Desired, found: FargateProfile): boolean {
+  const { profile } = desired;
   return (
-    wanted?.name === found.name &&
-    areSelectorsEqual(wanted.selectors, found.selectors) &&
-    areSubnetsAsWanted(desired, wanted, found)
+    profile?.name === found.name &&
+    areSelectorsEqual(profile.selectors, found.selectors) &&
+    areSubnetsAsDesired(desired, profile, found)
   );
 }

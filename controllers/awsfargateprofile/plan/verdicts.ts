@@ -6,7 +6,7 @@ import { type Advice, type Mutation, type OwnProfile, subjectOf } from '../model
 import type { Desired } from '../model/desired-state.ts';
 import { oursOf, ownershipOf } from '../model/identity.ts';
 import { type Observed, findProfile, findRole } from '../model/observed-state.ts';
-import { isEntryOf } from '../settle-record.ts';
+import { isEntryOf } from '../update-record.ts';
 import { type Reason, describeIssues, messageOf, newReason } from '../reasons/reasons.ts';
 import { findRolePathProblem } from './blockers.ts';
 import { isRoleOurs, strippedProfileReason } from './compare.ts';
@@ -22,12 +22,12 @@ const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccess
 export function interruptionBy(mutation: Mutation, desired: Desired, observed: Observed): Reason | undefined {
   if (mutation.kind === 'deleteProfile')
     return isSucceeded(desired, observed) ? undefined : newReason('DeletingProfile', { name: mutation.name });
-  const { wanted, identity } = desired;
-  if (wanted === undefined) return undefined;
-  const { name } = wanted.profile;
+  const { profile, role, identity } = desired;
+  if (profile === undefined) return undefined;
+  const { name } = profile;
   if (findProfile(observed.profiles, name)?.status !== ACTIVE) return creatingReason(desired, observed, name);
-  return RESTORING_ROLE.includes(mutation.kind) && subjectOf(mutation) === wanted.role.name
-    ? newReason('RestoringRole', { name: wanted.role.name, cluster: identity.eksCluster })
+  return RESTORING_ROLE.includes(mutation.kind) && subjectOf(mutation) === role.name
+    ? newReason('RestoringRole', { name: role.name, cluster: identity.eksCluster })
     : undefined;
 }
 
@@ -36,8 +36,8 @@ export const adviceFor = (desired: Desired, observed: Observed): readonly Advice
   ...rolePathAdvice(desired, observed),
 ];
 
-function healthAdvice({ wanted }: Desired, { profiles }: Observed): readonly Advice[] {
-  const name = wanted?.profile.name;
+function healthAdvice({ profile }: Desired, { profiles }: Observed): readonly Advice[] {
+  const name = profile?.name;
   const issues = name === undefined ? undefined : findProfile(profiles, name)?.health;
   if (issues === undefined || issues.length === 0) return [];
   const said = describeIssues(issues).replace(/\.$/, '');
@@ -54,8 +54,8 @@ function rolePathAdvice(desired: Desired, observed: Observed): readonly Advice[]
 
 /** The result includes the profile that the plan is to create. */
 export function ownProfiles(desired: Desired, { profiles }: Observed): readonly OwnProfile[] {
-  const wanted = desired.wanted?.profile.name;
-  const isToBeCreated = wanted !== undefined && findProfile(profiles, wanted) === undefined;
+  const desiredName = desired.profile?.name;
+  const isToBeCreated = desiredName !== undefined && findProfile(profiles, desiredName) === undefined;
   const found = profiles.flatMap((each): readonly OwnProfile[] => {
     const { name } = each;
     const isRecorded = isEntryOf(desired.record.profiles, each);
@@ -64,21 +64,21 @@ export function ownProfiles(desired: Desired, { profiles }: Observed): readonly 
       return [{ name, ownership: isRecorded ? 'stripped' : 'unproven' }];
     return isRecorded ? [{ name, ownership: 'recorded' }] : [];
   });
-  return isToBeCreated ? [...found, { name: wanted, ownership: 'ours' }] : found;
+  return isToBeCreated ? [...found, { name: desiredName, ownership: 'ours' }] : found;
 }
 
-/** Prefers the profile that stops the reconcile, then the one that serves meanwhile, then the wanted one. */
+/** Prefers the profile that stops the reconcile, then the one that serves meanwhile, then the desired one. */
 export function profileToShow(desired: Desired, observed: Observed, end: Reason | undefined): ProfileName | undefined {
   const stopping = end && profileIn(end, observed);
   if (stopping !== undefined) return stopping.name;
-  const { wanted, record } = desired;
-  if (wanted === undefined) {
+  const { profile, record } = desired;
+  if (profile === undefined) {
     const ours = oursOf(desired, observed.profiles);
     const serving = servingPredecessor(desired, observed) ?? servedIn(record, ours) ?? ours[0];
     return serving?.name ?? record.profiles[0]?.name;
   }
   const serving = isSucceeded(desired, observed) ? undefined : servingPredecessor(desired, observed);
-  return serving?.name ?? wanted.profile.name;
+  return serving?.name ?? profile.name;
 }
 
 function profileIn(reason: Reason, { profiles }: Observed): FargateProfile | undefined {
@@ -91,7 +91,7 @@ function profileIn(reason: Reason, { profiles }: Observed): FargateProfile | und
 
 /** Returns true also for a role that the plan is to create. */
 export function isRoleManaged(desired: Desired, { roles }: Observed): boolean {
-  const role = desired.wanted?.role;
+  const role = desired.role;
   if (role?.kind !== 'managed') return false;
   const found = findRole(roles, role.name);
   return found === undefined || isRoleOurs(desired, found);

@@ -13,13 +13,13 @@ describe('transitReason for a profile that is', () => {
   const seen = (status: string, tags: FargateProfile['tags'] = PROFILE_TAGS): Observed =>
     observed({ profile: aProfile({ status, tags }) });
   const OTHER = ProfileName.of('other');
-  /** A profile next to the wanted one, which is ACTIVE. */
-  const beside = (status: string, wanted: Partial<FargateProfile> = {}): Observed => ({
+  /** A profile next to the desired one, which is ACTIVE. */
+  const beside = (status: string, desired: Partial<FargateProfile> = {}): Observed => ({
     ...seen('ACTIVE'),
-    profiles: [aProfile({ name: OTHER, status }), aProfile(wanted)],
+    profiles: [aProfile({ name: OTHER, status }), aProfile(desired)],
   });
   const rows: readonly (readonly [string, Desires, Observed, string | undefined])[] = [
-    ['being created as wanted', living(), seen('CREATING'), 'Creating'],
+    ['being created as desired', living(), seen('CREATING'), 'Creating'],
     ['being created in the subnets of the spec', inSubnets('subnet-0b', 'subnet-0a'), seen('CREATING'), 'Creating'],
     ['being created and differs from the spec', inSubnets('subnet-0f'), seen('CREATING'), 'WaitingForCreate'],
     ['being created and unwanted', deleted(), seen('CREATING'), 'WaitingForCreate'],
@@ -30,10 +30,10 @@ describe('transitReason for a profile that is', () => {
     ['ACTIVE', living(), seen('ACTIVE'), undefined],
     ['being created and foreign', living(), seen('CREATING', { [OWNER_TAG]: 'team-b/web' }), undefined],
     ['absent', living(), observed(), undefined],
-    ['being deleted beside the wanted one', living(), beside('DELETING'), undefined],
-    ['being created beside the wanted one', living(), beside('CREATING'), undefined],
+    ['being deleted beside the desired one', living(), beside('DELETING'), undefined],
+    ['being created beside the desired one', living(), beside('CREATING'), undefined],
     [
-      'being deleted beside one that has the wanted name and differs',
+      'being deleted beside one that has the desired name and differs',
       living(),
       beside('DELETING', { selectors: [] }),
       'DeletingProfile',

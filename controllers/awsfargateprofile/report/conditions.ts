@@ -61,7 +61,7 @@ const OUTAGE_TOLERANCE: Ms = 15 * 60_000;
 
 const READY_WITH_NOTICE = 'The Fargate profile is ACTIVE, but condition Stalled shows a problem';
 
-export function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
+function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
   if (isDeleting(reconcile.object))
     return { ...DELETING, message: reason === undefined ? '' : messageOf(reason, reconcile.waited) };
   if (reason === undefined) {
@@ -94,7 +94,7 @@ function describeReplacement(reconcile: CompletedReconcile, replacement: Reason)
  * Returns the effect on an object that was Ready. `kept`: `Ready` stays as it is, in an outage only for a while.
  * `lost`: that time is over, and `Ready` becomes Unknown. `none`: `Ready` is False, or the object was not Ready.
  */
-export function effectOnReady(reconcile: CompletedReconcile, reason: Reason): 'kept' | 'lost' | 'none' {
+function effectOnReady(reconcile: CompletedReconcile, reason: Reason): 'kept' | 'lost' | 'none' {
   const { object, facts, waited } = reconcile;
   const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
   const isReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
@@ -120,7 +120,7 @@ const isSeenBroken = ({ facts }: CompletedReconcile): boolean =>
 
 /** A later call to AWS may have got no answer. */
 const isProfileSeenLost = ({ facts }: CompletedReconcile): boolean =>
-  facts?.desired.wanted !== undefined && facts.plan.profile === 'broken';
+  facts?.desired.profile !== undefined && facts.plan.profile === 'broken';
 
 const WAITING_FOR_ROLE: ConditionContent = {
   status: 'False',
@@ -128,7 +128,7 @@ const WAITING_FOR_ROLE: ConditionContent = {
   message: 'The pod execution role is not ready: see condition IAMFargateRolesReady',
 };
 
-export function contentsOfAffectedConditions(
+function contentsOfAffectedConditions(
   reconcile: CompletedReconcile,
   reason: Reason | undefined,
 ): readonly (readonly [AffectedConditionType, ConditionContent])[] {
@@ -161,7 +161,7 @@ function credentialsValue(reconcile: CompletedReconcile): ConditionContent {
 
 function roleValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
   const { facts, object } = reconcile;
-  if (facts?.desired.wanted === undefined)
+  if (facts?.desired.profile === undefined)
     return isDeleting(object) ? DELETING : unchangedValue(reconcile, 'IAMFargateRolesReady');
   if (facts.plan.role === 'notRead') return unchangedValue(reconcile, 'IAMFargateRolesReady');
   if (isInSyncAfter(reconcile, 'role')) return trueFor('Ready');
@@ -174,7 +174,7 @@ function roleValue(reconcile: CompletedReconcile, reason: Reason | undefined): C
 
 function profileValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
   const { facts, object } = reconcile;
-  if (facts?.desired.wanted === undefined)
+  if (facts?.desired.profile === undefined)
     return isDeleting(object) ? DELETING : unchangedValue(reconcile, 'EKSFargateProfileReady');
   if (facts.plan.role === 'notRead') return unchangedValue(reconcile, 'EKSFargateProfileReady');
   if (isInSyncAfter(reconcile, 'profile')) return trueFor('Active');
@@ -186,7 +186,7 @@ function profileValue(reconcile: CompletedReconcile, reason: Reason | undefined)
  * True if at least one of the object's profiles is ACTIVE, even if it differs from the spec. The profile's tags or the
  * object's record must prove that the profile belongs to the object.
  */
-export function availableValue(reconcile: CompletedReconcile): ConditionContent {
+function availableValue(reconcile: CompletedReconcile): ConditionContent {
   const { facts } = reconcile;
   if (facts === undefined) return unchangedValue(reconcile, 'Available');
   const { plan, after } = facts;
@@ -218,7 +218,7 @@ function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'pro
 }
 
 /** With a `patience`, the nature is `retry` until then. Without, `retry` becomes `human` after many attempts. */
-export function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
+function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
   const nature = natureOf(reason);
   if (nature !== 'retry' && nature !== 'human') return nature;
   const patience = patienceFor(reason);
@@ -231,7 +231,7 @@ export function reportedNature(reason: Reason, { attempts, waited }: CompletedRe
  * Returns `undefined` unless the condition is True. After many failures of a profile, the failure's message stays while
  * the controller retries once more.
  */
-export function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
+function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, end, attempts, waited } = reconcile;
   const observedGeneration = object.metadata.generation ?? 0;
   const shown = end === 'inSync' ? noticeAfter(reconcile) : nature === 'human' ? end : undefined;
@@ -246,7 +246,7 @@ export function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | un
 }
 
 /** Returns a problem that only a user can end, although AWS matches the spec. */
-export const noticeAfter = (reconcile: CompletedReconcile): Reason | undefined =>
+const noticeAfter = (reconcile: CompletedReconcile): Reason | undefined =>
   reconcile.end === 'inSync' ? noticesOf(reconcile).find((notice) => isForUser(notice, reconcile)) : undefined;
 
 /** Users see a refused change at once, and a predecessor that EKS fails to delete after some attempts. */
@@ -256,23 +256,23 @@ const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
 const adviceAfter = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
   end === 'inSync' && facts !== undefined ? facts.plan.advice : [];
 
-export interface ConditionContent {
+interface ConditionContent {
   readonly status: Condition['status'];
   readonly reason: string;
   readonly message: string;
 }
 
-export const trueFor = (reason: string, message = ''): ConditionContent => ({ status: 'True', reason, message });
-export const falseFor = (reason: Reason, { waited }: CompletedReconcile): ConditionContent => ({
+const trueFor = (reason: string, message = ''): ConditionContent => ({ status: 'True', reason, message });
+const falseFor = (reason: Reason, { waited }: CompletedReconcile): ConditionContent => ({
   status: 'False',
   reason: reason.name,
   message: messageOf(reason, waited),
 });
-export const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
+const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
 export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
 
 /** For a reconcile without a new value. A problem in Kubernetes objects is solved then, so it is not repeated. */
-export function unchangedValue({ object }: CompletedReconcile, type: ConditionType): ConditionContent {
+function unchangedValue({ object }: CompletedReconcile, type: ConditionType): ConditionContent {
   const before = conditionOf(object.status?.conditions, type);
   return before === undefined || isKubernetesReason(before.reason)
     ? unknownFor('NotChecked')

@@ -366,7 +366,7 @@ describe('the events about a kept role', () => {
     ]);
   });
 
-  it('do not exist for a foreign role, a wanted role, and with deletionPolicy Retain', () => {
+  it('do not exist for a foreign role, a desired role, and with deletionPolicy Retain', () => {
     const { profiles } = seen;
     expect(keptAfter({ seen: { ...observed({ role: aRole({ tags: {} }) }), profiles } })).to.deep.equal([]);
     expect(keptAfter({ object: anObject(), desired: desiredOf(), seen })).to.deep.equal([]);

@@ -9,7 +9,7 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './condition-list.ts';
-import { OVERLAP_REASONS } from '../status/overlap.ts';
+import { OVERLAP_REASONS } from './overlap.ts';
 
 /** If several phases apply, the first counts. */
 export const PROFILE_PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;

@@ -10,7 +10,7 @@ import {
   aDeletedObject,
   aRole,
   anObject,
-  asWanted,
+  asDesired,
   desiredOf,
   desiredOfDeletion,
   observed,
@@ -62,9 +62,9 @@ const conditionsBefore = (object: AWSFargateProfile, desired: Desired, seen: Obs
 describe('statusBefore', () => {
   for (const [situation, mutation, seen, reason] of [
     ['a lost profile is created again', CREATE_PROFILE, vanished, 'Creating'],
-    ['the role of a live profile is created', CREATE_ROLE, asWanted(), 'RestoringRole'],
-    ['the entry of a live profile is deleted', OUTDATED_ACCESS_ENTRY, asWanted(), 'RestoringRole'],
-    ['the entry of a live profile is created', CREATE_ACCESS_ENTRY, asWanted(), 'RestoringRole'],
+    ['the role of a live profile is created', CREATE_ROLE, asDesired(), 'RestoringRole'],
+    ['the entry of a live profile is deleted', OUTDATED_ACCESS_ENTRY, asDesired(), 'RestoringRole'],
+    ['the entry of a live profile is created', CREATE_ACCESS_ENTRY, asDesired(), 'RestoringRole'],
   ] as const)
     it(`sets Ready to False before ${situation}`, () => {
       const object = anObject({ metadata: { generation: 3 }, record: FULL_RECORD, status: ready });
@@ -75,8 +75,8 @@ describe('statusBefore', () => {
 
   it('sets Ready to False before the profile is deleted', () => {
     const object = aDeletedObject({ metadata: { generation: 4 }, record: FULL_RECORD, status: ready });
-    const desired = desiredOfDeletion(object, {}, asWanted());
-    expect(conditionsBefore(object, desired, asWanted(), DELETE_PROFILE)).to.include.members([
+    const desired = desiredOfDeletion(object, {}, asDesired());
+    expect(conditionsBefore(object, desired, asDesired(), DELETE_PROFILE)).to.include.members([
       'Ready False Deleting 2026-11-21T03:25:00Z',
       'Reconciling True DeletingProfile',
       'Deleting True DeletingProfile',
@@ -94,9 +94,9 @@ describe('statusBefore', () => {
 
   const ofFormerRole = { ...DELETE_ACCESS_ENTRY, name: RoleName.of('former') };
   const unchanged: readonly (readonly [string, AWSFargateProfileStatus, Observed, Mutation?])[] = [
-    ['has an ACTIVE profile', ready, asWanted()],
-    ['has an ACTIVE profile that has replaced another', ready, asWanted(), { ...DELETE_PROFILE, because: 'replaced' }],
-    ['has an ACTIVE profile and a former role', ready, asWanted(), ofFormerRole],
+    ['has an ACTIVE profile', ready, asDesired()],
+    ['has an ACTIVE profile that has replaced another', ready, asDesired(), { ...DELETE_PROFILE, because: 'replaced' }],
+    ['has an ACTIVE profile and a former role', ready, asDesired(), ofFormerRole],
     ['never was Ready', { conditions: [condition('False')] }, vanished],
     ['has no conditions yet', {}, vanished],
   ];

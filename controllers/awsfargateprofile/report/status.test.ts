@@ -23,11 +23,11 @@ import {
   aProfile,
   aRole,
   anObject,
-  asWanted,
+  asDesired,
   desiredOf,
   desiredOfDeletion,
   observed,
-  settledFor,
+  updatedRecordFor,
   type ObjectParts,
 } from '../testing/builders.ts';
 import { DELETE_PROFILE } from '../testing/mutations.ts';
@@ -54,7 +54,7 @@ const IDENTITY = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
 /** Returns the result of a reconcile that has found nothing of the object, soon after its create request. */
 const unansweredReconcile = (object: AWSFargateProfile): CompletedReconcile => {
   const seen = observed();
-  const desired = { ...desiredOf(object, {}, seen), record: settledFor(object, seen, {}, 0).record };
+  const desired = { ...desiredOf(object, {}, seen), record: updatedRecordFor(object, seen, {}, 0).record };
   return observedReconcile({ object, desired, seen, end: sibling });
 };
 
@@ -246,7 +246,7 @@ describe('statusAfter', () => {
     });
     const statusWith = (status: string | undefined, end: ReconcileEnd = 'inSync') => {
       const next = status === undefined ? [] : [aProfile({ name: NEXT, status })];
-      const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), ...next] };
+      const seen = { ...asDesired(), profiles: [aProfile({ selectors: OTHER }), ...next] };
       return statusAfter(observedReconcile({ object, seen, end }));
     };
     const predecessors = [{ name: PROFILE, status: 'ACTIVE' }];
@@ -263,7 +263,7 @@ describe('statusAfter', () => {
       expect(statusWith('ACTIVE')).to.deep.include({ profileName: NEXT, predecessors }));
 
     it('shows that EKS is deleting the predecessor, which this reconcile has begun', () => {
-      const seen = { ...asWanted(), profiles: [aProfile({ selectors: OTHER }), aProfile({ name: NEXT })] };
+      const seen = { ...asDesired(), profiles: [aProfile({ selectors: OTHER }), aProfile({ name: NEXT })] };
       const steps = [{ mutation: { ...DELETE_PROFILE, because: 'replaced' }, outcome: { kind: 'done' } }] as const;
       const { predecessors: after } = statusAfter(observedReconcile({ object, seen, steps }));
       expect(after).to.deep.equal([{ name: PROFILE, status: 'DELETING' }]);

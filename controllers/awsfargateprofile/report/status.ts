@@ -72,16 +72,16 @@ function observedStatus(
   { desired, observed, after, plan }: AwsFacts,
 ): AWSFargateProfileStatus {
   const { record = EMPTY_RECORD } = reconcile;
-  const { wanted, identity, place } = desired;
+  const { identity, place } = desired;
   const isShown = (found: FargateProfile): boolean =>
     plan.profiles.some((own) => own.name === found.name && own.ownership !== 'recorded');
   const name = plan.shown ?? before.profileName ?? identity.profileName;
   const found = findProfile(after.profiles, name);
   const profile = found !== undefined && isShown(found) ? found : undefined;
-  const entry = record.profiles.find((each) => each.name === wanted?.profile.name);
+  const entry = record.profiles.find((each) => each.name === desired.profile?.name);
   const role = roleStatus(before.role, desired, after, plan);
   const predecessors = after.profiles
-    .filter((each) => wanted !== undefined && each.name !== wanted.profile.name && isShown(each))
+    .filter((each) => desired.profile !== undefined && each.name !== desired.profile.name && isShown(each))
     .map(({ name: predecessor, status }) => ({ name: predecessor, status }));
   return {
     ...before,
@@ -116,17 +116,17 @@ function roleStatus(
   { roles }: Observed,
   { isRoleManaged }: Plan,
 ): StatusRole | undefined {
-  const { wanted } = desired;
-  if (wanted === undefined) return before;
-  const { name } = wanted.role;
+  const { role: desiredRole } = desired;
+  if (desiredRole === undefined) return before;
+  const { name } = desiredRole;
   const role = findRole(roles, name);
-  if (role === undefined || (wanted.role.kind === 'existing' && role.arn !== wanted.role.arn)) return before;
-  const managed = wanted.role.kind === 'managed' && isRoleManaged;
+  if (role === undefined || (desiredRole.kind === 'existing' && role.arn !== desiredRole.arn)) return before;
+  const managed = desiredRole.kind === 'managed' && isRoleManaged;
   const boundary = role.permissionsBoundary;
   const isOwnBoundary =
     managed &&
     boundary !== undefined &&
-    (isAdded(role.tags, boundaryAddition(boundary)) || wanted.role.permissionsBoundary === boundary);
+    (isAdded(role.tags, boundaryAddition(boundary)) || desiredRole.permissionsBoundary === boundary);
   return {
     name: role.name,
     id: role.id,
@@ -137,8 +137,8 @@ function roleStatus(
 }
 
 /** Returns the attached policies that the spec contains, or that this controller attached before. */
-function ownPolicies({ wanted }: Desired, role: FoundRole): readonly string[] {
-  const policies = wanted?.role.kind === 'managed' ? wanted.role.policies : [];
+function ownPolicies(desired: Desired, role: FoundRole): readonly string[] {
+  const policies = desired.role?.kind === 'managed' ? desired.role.policies : [];
   return role.attached.filter((arn) => policies.includes(arn) || isAdded(role.tags, policyAddition(arn)));
 }
 

@@ -29,7 +29,7 @@ import type { Desired } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, fitsSpec } from '../model/observed-state.ts';
 import type { ControlPlaneFacts, Target } from '../goal/target.ts';
 import { identityOf } from '../model/identity.ts';
-import { settle, withUnanswered } from '../settle-record.ts';
+import { updateRecord, withUnanswered } from '../update-record.ts';
 import { seenBy } from '../observe/observe.ts';
 
 // The functions of this file build the AWSFargateProfile `team-a/web` of Cluster `prod`, and the Kubernetes objects and
@@ -194,21 +194,26 @@ export function desiredOf(
   over: Partial<DesiredInputs> = {},
   seen: Observed = observed(),
 ): Desired {
-  const desired = desiredFor(object, desiredInputs(over), settledFor(object, seen, over), seen);
+  const desired = desiredFor(object, desiredInputs(over), updatedRecordFor(object, seen, over), seen);
   if (E.isLeft(desired)) throw new Error(`no desired state: ${JSON.stringify(desired.left)}`);
   return desired.right;
 }
 
 /** Returns the object's record after a reconcile has read `seen`. Its unanswered requests have been known for `age`. */
-export function settledFor(object: AWSFargateProfile, seen: Observed, over: Partial<DesiredInputs> = {}, age = 60_000) {
+export function updatedRecordFor(
+  object: AWSFargateProfile,
+  seen: Observed,
+  over: Partial<DesiredInputs> = {},
+  age = 60_000,
+) {
   const given = desiredInputs(over);
   const record = recordOf(object);
   const identity = identityOf(object, given, PLACE, baseNameOf(object, record));
-  return settle(record, seenBy({ identity, object }, seen), {
+  return updateRecord(record, seenBy({ identity, object }, seen), {
     unanswered: withUnanswered({}, record, 0),
     now: age,
     takeOver: [],
-    isWanted: (profile) => given.controlPlaneFacts !== undefined && fitsSpec(object, identity, profile, () => true),
+    fitsSpec: (profile) => given.controlPlaneFacts !== undefined && fitsSpec(object, identity, profile, () => true),
   });
 }
 
@@ -279,7 +284,7 @@ export function observed({
 }
 
 /** Returns the observed state of an AWS account whose Fargate profile and role match the spec. */
-export const asWanted = (): Observed => observed({ profile: aProfile(), role: aRole() });
+export const asDesired = (): Observed => observed({ profile: aProfile(), role: aRole() });
 
 export function aFailure(over: Partial<AwsFailure> = {}): AwsFailure {
   return {

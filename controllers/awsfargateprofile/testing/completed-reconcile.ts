@@ -6,7 +6,7 @@ import { recordAtEnd } from '../record-changes.ts';
 import { type Observed, observedAfter } from '../model/observed-state.ts';
 import type { CompletedReconcile, Execution, ReconcileEnd } from '../model/result.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { type ObjectParts, NOW, PROFILE, CREATED_AT, aProfile, anObject, asWanted, desiredOf } from './builders.ts';
+import { type ObjectParts, NOW, PROFILE, CREATED_AT, aProfile, anObject, asDesired, desiredOf } from './builders.ts';
 
 export const condition = (type: string, status: Condition['status'], reason: string, message = ''): Condition => ({
   type,
@@ -84,7 +84,7 @@ export function completedReconcile({
 
 /** Returns the result of a reconcile that has read AWS. By default, Fargate profile and role match the spec. */
 export const observedReconcile = (given: CompletedReconcileParts): CompletedReconcile => {
-  const { seen = asWanted() } = given;
+  const { seen = asDesired() } = given;
   return completedReconcile({ desired: desiredOf(given.object, {}, seen), seen, ...given });
 };
 

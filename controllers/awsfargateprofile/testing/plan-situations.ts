@@ -28,7 +28,7 @@ import {
   aRole,
   anObject,
   desiredInputs,
-  settledFor,
+  updatedRecordFor,
 } from './builders.ts';
 import { CAPA_TAGS, FOREIGN_TAGS, SHARED_ROLE_ARN, SHARED_ROLE_NAME, TRUST_POLICIES, recordTag } from './fixtures.ts';
 
@@ -217,7 +217,7 @@ export function planFor(situation: Situation): Planned | undefined {
     controlPlaneFacts: isDeleted ? undefined : { ...CONTROL_PLANE_FACTS, creationBlocker },
     isQuotaExceeded,
   };
-  const desired = desiredFor(object, desiredInputs(inputs), settledFor(object, seen, inputs, age), seen);
+  const desired = desiredFor(object, desiredInputs(inputs), updatedRecordFor(object, seen, inputs, age), seen);
   return E.isLeft(desired) ? undefined : { ...situation, desired: desired.right, plan: plan(desired.right, seen) };
 }
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { plan } from '../plan/plan.ts';
 import type { DesiredInputs } from '../desired/desired.ts';
-import type { Desired } from '../model/desired-state.ts';
+import type { Circumstances, Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { type ObjectParts, aDeletedObject, anObject, desiredOf, desiredOfDeletion } from './builders.ts';
 import { describePlan } from './mutations.ts';
@@ -11,12 +11,12 @@ export type Desires = (seen: Observed) => Desired;
 
 /** Returns the AWSFargateProfile `team-a/web` with these parts. `change` replaces parts of what is desired. */
 export const living =
-  (parts: ObjectParts = {}, over: Partial<DesiredInputs> = {}, change: Partial<Desired> = {}): Desires =>
+  (parts: ObjectParts = {}, over: Partial<DesiredInputs> = {}, change: Partial<Circumstances> = {}): Desires =>
   (seen) => ({ ...desiredOf(anObject(parts), over, seen), ...change });
 
 /** Like {@link living}, after `kubectl delete`. */
 export const deleted =
-  (parts: ObjectParts = {}, over: Partial<DesiredInputs> = {}, change: Partial<Desired> = {}): Desires =>
+  (parts: ObjectParts = {}, over: Partial<DesiredInputs> = {}, change: Partial<Circumstances> = {}): Desires =>
   (seen) => ({ ...desiredOfDeletion(aDeletedObject(parts), over, seen), ...change });
 
 /** A situation, and the whole plan for it in the words of `describePlan`. */

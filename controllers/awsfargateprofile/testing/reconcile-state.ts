@@ -187,4 +187,4 @@ export const withoutRoles = (observed: Observed): Observed => ({
   roles: observed.roles.map(({ name }) => ({ name, found: 'unread' })),
 });
 
-export const awsAsWanted = () => awsWith(aSimulatedProfile(), aSimulatedRole());
+export const awsAsDesired = () => awsWith(aSimulatedProfile(), aSimulatedRole());

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { textAt } from 'controller-runtime/json';
-import type { Clients } from '../sdk-clients.ts';
+import type { Clients } from './sdk-clients.ts';
 import type { AwsConfig } from '../session.ts';
 
 /** Sends requests to services whose SDK clients are not installed. The STS client signs them. */

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ms } from 'controller-runtime/env';
 import type { AwsConfig } from '../session.ts';
-import { newClients } from '../sdk-clients.ts';
+import { newClients } from '../call/sdk-clients.ts';
 import type { CallerAccounts } from './caller-identity.ts';
 import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
 import { describeFailure, isAccessDenied, isCredentialsInvalid, isRefused } from '../errors/error-codes.ts';

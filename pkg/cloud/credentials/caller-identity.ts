@@ -4,7 +4,7 @@ import { Lru } from 'controller-runtime/collections';
 import type { Ms } from 'controller-runtime/env';
 import type { AccountId } from '../../../api/names.ts';
 import type { AwsConfig } from '../session.ts';
-import { newClients, type Clients } from '../sdk-clients.ts';
+import { newClients, type Clients } from '../call/sdk-clients.ts';
 import { isCredentialsInvalid } from '../errors/error-codes.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 import { partitionOf, stsRegionOf } from '../partition.ts';

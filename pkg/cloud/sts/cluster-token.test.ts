@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { EksClusterName } from '../../../api/names.ts';
-import { newClients } from '../sdk-clients.ts';
+import { newClients } from '../call/sdk-clients.ts';
 import { AWS_ENDPOINTS } from '../testing/endpoints.ts';
 import { FakeTransport } from '../testing/fake-transport.ts';
 import { clusterToken } from './cluster-token.ts';

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { Registry } from 'prom-client';
 import { MemoryLogger, VirtualClock } from 'controller-runtime/testing';
 import { newCallFactory, type CallContext, type CallFactory, type Call } from '../call/call.ts';
-import { newClients, type Clients } from '../sdk-clients.ts';
+import { newClients, type Clients } from '../call/sdk-clients.ts';
 import { AWS_ENDPOINTS } from './endpoints.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
 import { newLimiter, type Limiter } from '../call/limiter.ts';

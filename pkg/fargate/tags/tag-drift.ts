@@ -1,4 +1,5 @@
-import { isReserved, MAX_TAGS, MAX_VALUE_CHARACTERS } from './tag-limits.ts';
+import { MAX_TAGS, MAX_TAG_VALUE } from '../../../api/v1beta2/index.ts';
+import { isReserved } from './tag-limits.ts';
 import { type KeyFold, type Tags, hasNoTags, sortedEntries, ADDED_TAG } from './tag-keys.ts';
 import { createHash } from 'node:crypto';
 
@@ -19,20 +20,20 @@ export interface Tagged {
  * The tags to set include those that record the additions. Removes only keys that the digests prove to be set by this
  * controller, so tags of users and of AWS stay.
  */
-export function tagDrift(wanted: WantedTags, { tags: found, additions = [] }: Tagged, fold: KeyFold): TagDrift {
-  const wantedKeys = new Set([...Object.keys(wanted.tags).map(fold), ...(wanted.keysOfOthers ?? [])]);
+export function tagDrift(desired: DesiredTags, { tags: found, additions = [] }: Tagged, fold: KeyFold): TagDrift {
+  const desiredKeys = new Set([...Object.keys(desired.tags).map(fold), ...(desired.keysOfOthers ?? [])]);
   const isSurplus = (key: string): boolean =>
-    !wantedKeys.has(fold(key)) && !isReserved(key) && isAdded(found, tagAddition(key, fold));
+    !desiredKeys.has(fold(key)) && !isReserved(key) && isAdded(found, tagAddition(key, fold));
   const surplus = Object.keys(found).filter(isSurplus);
   const addedWith = (keys: readonly string[]): Tags =>
-    addedTags(wanted, found, [...additions, ...keys.map((key) => tagAddition(key, fold))]);
+    addedTags(desired, found, [...additions, ...keys.map((key) => tagAddition(key, fold))]);
   // A digest is removed only after the tag itself, so that a crash in between does not leave a tag
   // without a digest. But the added tags can be removed together with the last tag.
   const added = addedWith(Object.keys(found));
   const isNothingAdded = hasNoTags(addedWith(Object.keys(found).filter((key) => !isSurplus(key))));
   const surplusAdded = Object.keys(found).filter((key) => isAddedTagKey(key) && (isNothingAdded || !(key in added)));
   const foundValues = new Map(Object.entries(found).map(([key, value]) => [fold(key), value]));
-  const all = { ...wanted.tags, ...added };
+  const all = { ...desired.tags, ...added };
   return {
     set: Object.fromEntries(sortedEntries(all).filter(([key, value]) => foundValues.get(fold(key)) !== value)),
     remove: [...surplus, ...surplusAdded].toSorted(),
@@ -56,10 +57,10 @@ export function tagsAfter({ set, remove }: TagDrift, found: Tags, fold: KeyFold)
  * with the digest of a different one.
  */
 const DIGEST_CHARACTERS = 12;
-const DIGESTS_PER_TAG = Math.floor(MAX_VALUE_CHARACTERS / DIGEST_CHARACTERS);
+const DIGESTS_PER_TAG = Math.floor(MAX_TAG_VALUE / DIGEST_CHARACTERS);
 
 /** The controller may later remove the `additions`. */
-export interface WantedTags {
+export interface DesiredTags {
   readonly tags: Tags;
   readonly additions: readonly string[];
   /** The folded keys of tags that other objects want on the same role. These tags stay. */
@@ -74,13 +75,13 @@ export const isAddedTagKey = (key: string): boolean => key.startsWith(ADDED_TAG)
 
 export const isAdded = (tags: Tags, addition: string): boolean => addedDigests(tags).has(digestOf(addition));
 
-export const tagsToCreate = (wanted: WantedTags): Tags => ({ ...wanted.tags, ...addedTags(wanted, {}, []) });
+export const tagsToCreate = (desired: DesiredTags): Tags => ({ ...desired.tags, ...addedTags(desired, {}, []) });
 
 /**
- * Returns the tags that record the wanted additions, and those `present` additions that `found` already records. AWS
- * allows 50 tags. Additions without room are not recorded, so the controller does not remove them.
+ * Returns the tags that record the desired additions, and those `present` additions that `found` already records. AWS
+ * allows 50 tags; additions without room are not recorded, so the controller does not remove them.
  */
-export function addedTags({ tags, additions }: WantedTags, found: Tags, present: readonly string[]): Tags {
+export function addedTags({ tags, additions }: DesiredTags, found: Tags, present: readonly string[]): Tags {
   const recorded = addedDigests(found);
   const kept = recorded.size === 0 ? [] : present.map(digestOf).filter((digest) => recorded.has(digest));
   const digests = [...new Set([...additions.map(digestOf), ...kept])].toSorted();

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClusterName } from '../../../api/names.ts';
-import { MAX_VALUE_CHARACTERS, isLongerThan } from './tag-limits.ts';
+import { MAX_TAG_VALUE } from '../../../api/v1beta2/index.ts';
+import { isLongerThan } from './tag-limits.ts';
 
 /** On Fargate profiles: the AWSFargateProfile as `<namespace>/<name>`. */
 export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
@@ -30,7 +31,7 @@ export function clusterTag(cluster: ClusterName): string {
  */
 export function ownerTagValue(object: { readonly namespace: string; readonly name: string }): string {
   const plain = `${object.namespace}/${object.name}`;
-  if (!isLongerThan(MAX_VALUE_CHARACTERS, plain)) {
+  if (!isLongerThan(MAX_TAG_VALUE, plain)) {
     return plain;
   }
   const digest = createHash('sha256').update(plain, 'utf8').digest('hex').slice(0, 40);

@@ -1,9 +1,6 @@
 import { cut } from 'controller-runtime/text';
+import { MAX_TAG_KEY, MAX_TAG_VALUE } from '../../../api/v1beta2/index.ts';
 
-/** EKS and IAM have the same limits. */
-export const MAX_TAGS = 50;
-const MAX_KEY_CHARACTERS = 128;
-export const MAX_VALUE_CHARACTERS = 256;
 const RESERVED_PREFIX = 'aws:';
 /** The characters that IAM and EKS allow in tags. The CRD applies the same rule to spec.additionalTags. */
 const ALLOWED = /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u;
@@ -19,8 +16,8 @@ export interface SourcedTag {
 export function validateTag({ key, value, source }: SourcedTag): readonly string[] {
   const isValid =
     key !== '' &&
-    !isLongerThan(MAX_KEY_CHARACTERS, key) &&
-    !isLongerThan(MAX_VALUE_CHARACTERS, value) &&
+    !isLongerThan(MAX_TAG_KEY, key) &&
+    !isLongerThan(MAX_TAG_VALUE, value) &&
     !isReserved(key) &&
     ALLOWED.test(key) &&
     ALLOWED.test(value);
@@ -33,13 +30,11 @@ function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
   if (key === '') {
     problems.push(`a tag of ${source} has an empty key`);
   }
-  if (isLongerThan(MAX_KEY_CHARACTERS, key)) {
-    problems.push(`${tag}: the key has ${countCharacters(key)} characters, but AWS allows only ${MAX_KEY_CHARACTERS}`);
+  if (isLongerThan(MAX_TAG_KEY, key)) {
+    problems.push(`${tag}: the key has ${countCharacters(key)} characters, but AWS allows only ${MAX_TAG_KEY}`);
   }
-  if (isLongerThan(MAX_VALUE_CHARACTERS, value)) {
-    problems.push(
-      `${tag}: the value has ${countCharacters(value)} characters, but AWS allows only ${MAX_VALUE_CHARACTERS}`,
-    );
+  if (isLongerThan(MAX_TAG_VALUE, value)) {
+    problems.push(`${tag}: the value has ${countCharacters(value)} characters, but AWS allows only ${MAX_TAG_VALUE}`);
   }
   if (isReserved(key)) {
     problems.push(`${tag}: AWS reserves keys that begin with "${RESERVED_PREFIX}"`);

@@ -1,13 +1,29 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { ClusterName } from '../../../api/names.ts';
+import { MAX_ADDITIONAL_TAGS, MAX_TAGS } from '../../../api/v1beta2/index.ts';
 import type { Tags } from './tag-keys.ts';
-import { type TagsInvalid, profileTags, roleTags } from './tags-to-set.ts';
+import * as tagsToSet from './tags-to-set.ts';
+import type { TagsInvalid, TagsToSet } from './tags-to-set.ts';
 
 const clusterName = ClusterName.of('prod');
 const owner = { namespace: 'team-a', name: 'web' };
 const place = { eksClusterArn: 'arn:aws:eks:eu-west-1:111122223333:cluster/default_prod', namespace: 'team-a' };
 const none: Tags = {};
+
+interface Sources {
+  readonly clusterName: ClusterName;
+  readonly object: Tags;
+  readonly controlPlane: Tags;
+}
+const specOf = (sources: Sources) => ({
+  spec: { clusterName: sources.clusterName, additionalTags: sources.object },
+});
+const justTags = E.map(({ tags }: TagsToSet) => tags);
+const profileTags = (who: typeof owner, sources: Sources) =>
+  justTags(tagsToSet.profileTags({ ...who, clusterName: sources.clusterName }, specOf(sources), sources.controlPlane));
+const roleTags = (where: typeof place, sources: Sources) =>
+  justTags(tagsToSet.roleTags({ ...where, clusterName: sources.clusterName }, specOf(sources), sources.controlPlane));
 
 function expectTags(result: E.Either<TagsInvalid, Tags>, wanted: Tags): void {
   expect(result).to.deep.equal(E.right(wanted));
@@ -84,6 +100,22 @@ describe('Tags', () => {
       profileTags(owner, { clusterName, object: many(48), controlPlane: { one: 'more' } }),
       'there are 51 tags (2 of them from this controller), but AWS allows only 50',
     );
+  });
+
+  it('fit on profile and role if spec.additionalTags is full', () => {
+    const full = { clusterName, object: many(MAX_ADDITIONAL_TAGS), controlPlane: none };
+    const [ofRole, ofProfile] = [roleTags(place, full), profileTags(owner, full)];
+    expect(Object.keys(E.getOrElse(() => none)(ofRole))).to.have.length(MAX_TAGS);
+    expect(ofProfile).to.satisfy(E.isRight);
+  });
+
+  it('that users want on a role are its tags except those of this controller', () => {
+    const sources = { clusterName, object: { Team: 'a' }, controlPlane: { team: 'b', env: 'prod' } };
+    const ofUsers = tagsToSet.roleTagsOfUsers(specOf(sources), sources.controlPlane);
+    expect([...ofUsers.keys()]).to.deep.equal(['team', 'env']);
+    const own = { ...tagsToSet.roleOwnershipTags(place), 'kubernetes.io/cluster/prod': 'owned' };
+    const wanted = Object.fromEntries([...ofUsers.values()].map(({ key, value }) => [key, value]));
+    expectTags(roleTags(place, sources), { ...own, ...wanted });
   });
 
   it('are rejected with every problem and its source', () => {

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { ClusterName } from '../../../api/names.ts';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { type AWSFargateProfile, MAX_TAGS } from '../../../api/v1beta2/index.ts';
 import { isAddedTagKey, tagAddition } from './tag-drift.ts';
 import {
   EKS_CLUSTER_TAG,
@@ -13,7 +13,7 @@ import {
   keepCase,
   sortedEntries,
 } from './tag-keys.ts';
-import { type SourcedTag, MAX_TAGS, validateTag } from './tag-limits.ts';
+import { type SourcedTag, validateTag } from './tag-limits.ts';
 import type { KeyFold, Tags } from './tag-keys.ts';
 
 /** Each problem is a clause for the message of a condition. */
@@ -22,60 +22,77 @@ export interface TagsInvalid {
   readonly problems: readonly string[];
 }
 
-export interface TagSources {
-  /** If undefined, Cluster API does not manage the EKS cluster, so no tag contains a Cluster. */
-  readonly clusterName: ClusterName | undefined;
-  /** From the AWSFargateProfile's `spec.additionalTags`. */
-  readonly object: Tags;
-  /** From the control plane's `spec.additionalTags`. */
-  readonly controlPlane: Tags;
+export interface TagsToSet {
+  /** The tags of an AWS resource, without the added tags. */
+  readonly tags: Tags;
+  /** The tags that users want, in the form in which the added tags record them. */
+  readonly additions: readonly string[];
 }
 
-/** Without a Cluster, an AWSFargateProfile does not get a control plane's tags. */
-export const tagSources = (
-  { spec }: Pick<AWSFargateProfile, 'spec'>,
-  { controlPlaneTags }: { readonly controlPlaneTags: Tags },
-  { clusterName }: Pick<TagSources, 'clusterName'>,
-): TagSources => ({
-  clusterName,
-  object: spec.additionalTags ?? {},
-  controlPlane: spec.clusterName === undefined ? {} : controlPlaneTags,
-});
+/** Tags that users want. `source` is for messages, such as `the control plane`. */
+interface UserTags {
+  readonly source: string;
+  readonly tags: Tags;
+}
 
-export const tagAdditions = ({ object, controlPlane }: TagSources, fold: KeyFold): readonly string[] =>
-  [...Object.keys(object), ...Object.keys(controlPlane)].map((key) => tagAddition(key, fold));
+type ObjectSpec = Pick<AWSFargateProfile, 'spec'>;
+
+/**
+ * Returns the tags that users want on the Fargate profile. If two sources have the same key, the first one takes
+ * precedence. Without a Cluster, the object does not get the tags of a control plane.
+ */
+const userTagsOfProfile = ({ spec }: ObjectSpec, controlPlaneTags: Tags): readonly UserTags[] => [
+  { source: 'the AWSFargateProfile', tags: spec.additionalTags ?? {} },
+  { source: 'the control plane', tags: spec.clusterName === undefined ? {} : controlPlaneTags },
+];
+
+/**
+ * Returns the tags that users want on the IAM role, as {@link userTagsOfProfile}. The role gets these tags, and objects
+ * that share the role compare them.
+ */
+const userTagsOfRole = userTagsOfProfile;
+
+/** Returns the tags that users want on the object's IAM role, by their case-folded keys. */
+export const roleTagsOfUsers = (object: ObjectSpec, controlPlaneTags: Tags): ReadonlyMap<string, SourcedTag> =>
+  firstOfEachKey(userTagsOfRole(object, controlPlaneTags), foldCase);
 
 /** The result omits the tags that record the controller's additions. */
 export function profileTags(
-  owner: { readonly namespace: string; readonly name: string },
-  sources: TagSources,
-): E.Either<TagsInvalid, Tags> {
-  return mergeTags({ [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(sources) }, sources, keepCase);
+  owner: { readonly namespace: string; readonly name: string; readonly clusterName: ClusterName | undefined },
+  object: ObjectSpec,
+  controlPlaneTags: Tags,
+): E.Either<TagsInvalid, TagsToSet> {
+  const ours = { [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(owner) };
+  return mergeTags(ours, userTagsOfProfile(object, controlPlaneTags), keepCase);
+}
+
+interface RoleOwner {
+  readonly eksClusterArn: string;
+  readonly namespace: string;
 }
 
 /** The result omits the tags that record the controller's additions. IAM ignores case in keys. */
 export function roleTags(
-  { eksClusterArn, namespace }: { readonly eksClusterArn: string; readonly namespace: string },
-  sources: TagSources,
-): E.Either<TagsInvalid, Tags> {
-  const ours = { ...roleOwnershipTags({ eksClusterArn, namespace }), ...clusterTags(sources) };
-  return mergeTags(ours, sources, foldCase);
+  owner: RoleOwner & { readonly clusterName: ClusterName | undefined },
+  object: ObjectSpec,
+  controlPlaneTags: Tags,
+): E.Either<TagsInvalid, TagsToSet> {
+  const ours = { ...roleOwnershipTags(owner), ...clusterTags(owner) };
+  return mergeTags(ours, userTagsOfRole(object, controlPlaneTags), foldCase);
 }
 
-const clusterTags = ({ clusterName }: TagSources): Tags =>
+/** Without a Cluster, Cluster API does not manage the EKS cluster, so no tag contains a Cluster. */
+const clusterTags = ({ clusterName }: { readonly clusterName: ClusterName | undefined }): Tags =>
   clusterName === undefined ? {} : { [clusterTag(clusterName)]: OWNED };
 
 /** These tags mark an IAM role as owned by this controller. */
-export const roleOwnershipTags = ({
-  eksClusterArn,
-  namespace,
-}: {
-  readonly eksClusterArn: string;
-  readonly namespace: string;
-}): Tags => ({ [EKS_CLUSTER_TAG]: eksClusterArn, [NAMESPACE_TAG]: namespace });
+export const roleOwnershipTags = ({ eksClusterArn, namespace }: RoleOwner): Tags => ({
+  [EKS_CLUSTER_TAG]: eksClusterArn,
+  [NAMESPACE_TAG]: namespace,
+});
 
 /** If one source contains different values for keys that AWS treats as equal, AWS would keep only one of them. */
-function conflictingKeys(tags: Tags, source: string, fold: KeyFold): readonly string[] {
+function conflictingKeys({ source, tags }: UserTags, fold: KeyFold): readonly string[] {
   const firsts = new Map<string, readonly [key: string, value: string]>();
   return sortedEntries(tags).flatMap(([key, value]) => {
     const first = firsts.get(fold(key));
@@ -88,27 +105,25 @@ function conflictingKeys(tags: Tags, source: string, fold: KeyFold): readonly st
   });
 }
 
-function mergeTags(ours: Tags, sources: TagSources, fold: KeyFold): E.Either<TagsInvalid, Tags> {
+/** Returns the first tag of each key, by folded key. */
+function firstOfEachKey(sources: readonly UserTags[], fold: KeyFold): ReadonlyMap<string, SourcedTag> {
   const merged = new Map<string, SourcedTag>();
-  const add = (tags: Tags, source: string): void => {
+  for (const { source, tags } of sources) {
     for (const [key, value] of sortedEntries(tags)) {
-      if (!merged.has(fold(key))) {
-        merged.set(fold(key), { key, value, source });
-      }
+      if (!merged.has(fold(key))) merged.set(fold(key), { key, value, source });
     }
-  };
-  add(ours, 'this controller');
-  add(sources.object, 'the AWSFargateProfile');
-  add(sources.controlPlane, 'the control plane');
+  }
+  return merged;
+}
 
-  const all = [...merged.values()];
+function mergeTags(ours: Tags, ofUsers: readonly UserTags[], fold: KeyFold): E.Either<TagsInvalid, TagsToSet> {
+  const all = [...firstOfEachKey([{ source: 'this controller', tags: ours }, ...ofUsers], fold).values()];
   const problems = [
     ...all.flatMap(validateTag),
     ...all
       .filter(({ key }) => isAddedTagKey(key.toLowerCase()))
       .map(({ key, source }) => `tag "${key}" of ${source}: only this controller may set it`),
-    ...conflictingKeys(sources.object, 'the AWSFargateProfile', fold),
-    ...conflictingKeys(sources.controlPlane, 'the control plane', fold),
+    ...ofUsers.flatMap((each) => conflictingKeys(each, fold)),
   ];
   if (all.length > MAX_TAGS) {
     const own = Object.keys(ours).length;
@@ -116,7 +131,9 @@ function mergeTags(ours: Tags, sources: TagSources, fold: KeyFold): E.Either<Tag
       `there are ${all.length} tags (${own} of them from this controller), but AWS allows only ${MAX_TAGS}`,
     );
   }
-  return problems.length > 0
-    ? E.left({ kind: 'TagsInvalid', problems })
-    : E.right(Object.fromEntries(sortedEntries(Object.fromEntries(all.map(({ key, value }) => [key, value])))));
+  if (problems.length > 0) return E.left({ kind: 'TagsInvalid', problems });
+  return E.right({
+    tags: Object.fromEntries(sortedEntries(Object.fromEntries(all.map(({ key, value }) => [key, value])))),
+    additions: ofUsers.flatMap(({ tags }) => Object.keys(tags)).map((key) => tagAddition(key, fold)),
+  });
 }

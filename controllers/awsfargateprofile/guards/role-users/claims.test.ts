@@ -5,14 +5,14 @@ import { CREATE_PROFILE, CREATE_ROLE, DELETE_ROLE, STRIP_ROLE } from '../../test
 import {
   aSimulatedProfile,
   aSimulatedRole,
-  awsAsWanted,
+  awsAsDesired,
   awsWith,
   reconcileStateFor,
 } from '../../testing/reconcile-state.ts';
 import { Claims } from './claims.ts';
 
 describe('Claims', () => {
-  const remover = reconcileStateFor(awsAsWanted(), aDeletedObject());
+  const remover = reconcileStateFor(awsAsDesired(), aDeletedObject());
   const other = { metadata: { namespace: 'team-b' } };
   const user = reconcileStateFor(awsWith(aSimulatedRole()), anObject({ ...other, spec: { roleARN: ROLE_ARN } }));
 

@@ -50,7 +50,7 @@ function claimOf(mutation: Mutation, reconcile: ReconcileState): Claim | undefin
   const { account, region } = reconcile.desired.place;
   const roleKey = (name: string): string => `${account}/${name.toLowerCase()}`;
   if (isProfileOrRoleCreation(mutation)) {
-    const role = reconcile.desired.wanted?.role.name;
+    const role = reconcile.desired.role?.name;
     return role && { kind: 'use', on: roleKey(role) };
   }
   const name = subjectOf(mutation);

@@ -17,7 +17,7 @@ import {
   NO_ROLE_USERS,
   aSimulatedProfile,
   aSimulatedRole,
-  awsAsWanted,
+  awsAsDesired,
   awsWith,
   reconcileStateFor,
   roleUsers,
@@ -151,7 +151,7 @@ describe('roleUnused', () => {
     expect(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), reconcile)).to.equal(undefined);
   });
 
-  const leaving = (): ReconcileState => reconcileStateFor(awsAsWanted(), aDeletedObject());
+  const leaving = (): ReconcileState => reconcileStateFor(awsAsDesired(), aDeletedObject());
   const asked: string[] = [];
   const askingCheck = (user?: string) =>
     roleUnused({

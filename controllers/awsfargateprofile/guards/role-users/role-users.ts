@@ -59,7 +59,7 @@ const inCluster = ({ target, desired }: ReconcileState, name: RoleName): RoleInC
 });
 
 function roleNeededFor(mutation: Mutation, { desired, observed }: ReconcileState): RoleName | undefined {
-  const role = desired.wanted?.role;
+  const role = desired.role;
   if (role === undefined || isRoleRemoval(mutation)) return undefined;
   if (mutation.kind === 'deleteProfile' || mutation.kind === 'tagProfile' || mutation.kind === 'untagProfile')
     return undefined;
@@ -71,7 +71,7 @@ function roleNeededFor(mutation: Mutation, { desired, observed }: ReconcileState
 
 /** Every manager asks EKS for a role's users before it deletes the role, so the role of an existing profile stays. */
 const hasProfile = ({ desired, observed }: ReconcileState): boolean =>
-  desired.wanted !== undefined && findProfile(observed.profiles, desired.wanted.profile.name) !== undefined;
+  desired.profile !== undefined && findProfile(observed.profiles, desired.profile.name) !== undefined;
 
 /**
  * Keeps a role that something else uses, or its old access entry while another live profile uses the role: the

@@ -5,7 +5,9 @@ import type { RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
 import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
 import { type OperatorLimits, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
-import { type Tags, foldCase, sortedEntries } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import type { SourcedTag } from '../../../../pkg/fargate/tags/tag-limits.ts';
+import { roleTagsOfUsers } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import { BY_ROLE, rolesOf } from '../../../shared/caches.ts';
 import type { KnownLocation } from '../../../shared/record.ts';
 import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
@@ -52,15 +54,15 @@ export function wishesOfOthers(
 ): OtherWishes {
   const location = { account: place.account, region: place.region, eksCluster };
   const boundary = requiredBoundary(limits, place);
-  const ofObject = new Map(tagsOf(object, controlPlaneTags).map((tag) => [tag.folded, tag]));
+  const tagsOfObject = roleTagsOfUsers(object, controlPlaneTags);
   const keysOfOthers = new Set<string>();
   let oldest: { readonly other: AWSFargateProfile; readonly settings: readonly string[] } | undefined;
   for (const other of sharers) {
     if (!isInEksCluster(other, object, location)) continue;
-    const tags = tagsOf(other, controlPlaneTags);
-    for (const { folded } of tags) keysOfOthers.add(folded);
+    const tags = roleTagsOfUsers(other, controlPlaneTags);
+    for (const folded of tags.keys()) keysOfOthers.add(folded);
     if (!isOlder(other, object) || (oldest !== undefined && !isOlder(other, oldest.other))) continue;
-    const settings = [...differingSettings(object, other, boundary), ...differingTags(ofObject, tags)];
+    const settings = [...differingSettings(object, other, boundary), ...differingTags(tagsOfObject, tags)];
     if (settings.length > 0) oldest = { other, settings };
   }
   const name = roleNameOf(object);
@@ -103,26 +105,11 @@ function differingSettings(
 
 const sorted = (list: readonly string[] = []): readonly string[] => [...new Set(list)].toSorted();
 
-interface WantedTag {
-  readonly folded: string;
-  readonly key: string;
-  readonly value: string;
-}
-
-/** IAM ignores case in tag keys. The object's tags have precedence over the control plane's. */
-function tagsOf({ spec }: AWSFargateProfile, controlPlaneTags: Tags): readonly WantedTag[] {
-  const inherited = spec.clusterName === undefined ? {} : controlPlaneTags;
-  const seen = new Set<string>();
-  return [...sortedEntries(spec.additionalTags ?? {}), ...sortedEntries(inherited)].flatMap(([key, value]) => {
-    const folded = foldCase(key);
-    if (seen.has(folded)) return [];
-    seen.add(folded);
-    return [{ folded, key, value }];
-  });
-}
-
-const differingTags = (mine: ReadonlyMap<string, WantedTag>, theirs: readonly WantedTag[]): readonly string[] =>
-  theirs.flatMap(({ folded, value }) => {
+const differingTags = (
+  mine: ReadonlyMap<string, SourcedTag>,
+  theirs: ReadonlyMap<string, SourcedTag>,
+): readonly string[] =>
+  [...theirs].flatMap(([folded, { value }]) => {
     const tag = mine.get(folded);
     return tag === undefined || tag.value === value ? [] : [`additionalTags["${tag.key}"]`];
   });

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { currentVersion } from '../iam/role-visibility.ts';
-import { readTags } from '../iam/tags.ts';
+import { readTags } from '../iam/tag-validation.ts';
 import { type Input, optionalString, stringList, stringMap } from '../input.ts';
 import type { TagMap } from '../resources.ts';
 import type { Service } from '../sts/principals.ts';

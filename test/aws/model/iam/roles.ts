@@ -4,7 +4,7 @@ import { type Input, optionalInteger, optionalString } from '../input.ts';
 import { rolesForRead, noSuchRole, roleForRead, roleForWrite, roleResource } from './role-lookup.ts';
 import { policyExists } from './managed-policies.ts';
 import { page } from './paging.ts';
-import { readTags } from './tags.ts';
+import { readTags } from './tag-validation.ts';
 import { ROLE_NAME_LIMIT, optionalPath, requiredName, requiredText } from './name-limits.ts';
 import { changeRole, addRole, removeBoundary } from './role-changes.ts';
 import { currentVersion } from './role-visibility.ts';

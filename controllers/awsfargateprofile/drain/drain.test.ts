@@ -2,9 +2,21 @@ import { expect } from 'chai';
 import { formatTimestamp } from 'controller-runtime/env';
 import type { ObjectMeta } from 'controller-runtime/schema';
 import { ProfileName } from '../../../api/names.ts';
-import type { Drain } from '../plan/drain.ts';
-import { type DrainPod, type DrainProblem, drainingReason, nextStep, toDrainPod } from './next.ts';
+import {
+  type Drain,
+  type DrainPod,
+  type DrainProblem,
+  drainBefore,
+  drainingReason,
+  nextStep,
+  toDrainPod,
+} from './drain.ts';
 import { messageOf } from '../reasons/reasons.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import type { RecordedProfile } from '../../shared/record.ts';
+import type { Mutation } from '../model/change.ts';
+import { HERE, NOW as AWS_NOW, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
+import { living } from '../testing/plan-tables.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -138,4 +150,47 @@ describe('what is told of a drain', () => {
     const at = (now: number) => drainingReason(DRAIN, step, [], { now, begins: true }).facts.remaining;
     expect(at(DRAIN.until - 3 * SECOND)).to.equal(3 * SECOND);
   });
+});
+
+describe('A drain', () => {
+  const OLD = ProfileName.of('web');
+  const SUCCESSOR = '9999-web';
+  const REMOVAL = { kind: 'deleteProfile', name: OLD, because: 'replaced' } as const;
+  const ACTIVE_SINCE = AWS_NOW - 10 * MINUTE;
+  const active = (name: string): FargateProfile =>
+    aProfile({ name: ProfileName.of(name), arn: aProfile().arn.replace(PROFILE_ID, `id-of-${name}`) });
+  const seen = { ...observed({ role: aRole() }), profiles: [active('web'), active(SUCCESSOR)] };
+  const drain = (drainSince: number | undefined, drainTimeout = '5m', mutation: Mutation = REMOVAL) => {
+    const profiles: readonly RecordedProfile[] = [
+      { name: OLD, id: 'id-of-web', served: true, ...(drainSince !== undefined && { drainSince }) },
+      { name: ProfileName.of(SUCCESSOR), id: `id-of-${SUCCESSOR}`, served: true, activeSince: ACTIVE_SINCE },
+    ];
+    const spec = {
+      profileName: ProfileName.of(SUCCESSOR),
+      updateStrategy: { type: 'Replace', replace: { drainTimeout } },
+    } as const;
+    const found = drainBefore(mutation, living({ spec, record: { in: HERE, profiles } })(seen), seen);
+    return found && { since: found.since - AWS_NOW, until: found.until - AWS_NOW, obstacle: found.obstacle };
+  };
+
+  for (const [situation, since, expected] of [
+    ['begins now', undefined, 0],
+    ['goes on since the time on record', AWS_NOW - MINUTE, -MINUTE],
+    ['has ended at its timeout', AWS_NOW - 6 * MINUTE, -6 * MINUTE],
+    ['for an earlier replacement is void', ACTIVE_SINCE - 1, 0],
+    ['from the future begins now', AWS_NOW + MINUTE, 0],
+  ] as const)
+    it(situation, () =>
+      expect(drain(since)).to.deep.equal({ since: expected, until: expected + 5 * MINUTE, obstacle: undefined }),
+    );
+
+  for (const [situation, timeout] of [
+    ['is not asked for', ''],
+    ['is turned off', '0s'],
+  ] as const)
+    it(`that ${situation} does not begin`, () => expect(drain(AWS_NOW - MINUTE, timeout)).to.equal(undefined));
+
+  for (const because of ['unwanted', 'failed', 'different'] as const)
+    it(`does not come before the deletion of a profile that is ${because}`, () =>
+      expect(drain(AWS_NOW, '5m', { ...REMOVAL, because })).to.equal(undefined));
 });

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
-import { EksClusterName, RoleName } from '../../api/names.ts';
+import { EksClusterName, RoleName } from '../../../api/names.ts';
 import { newClients, type Clients } from './sdk-clients.ts';
-import { eksClusters } from './eks/clusters.ts';
-import { resolveEndpoints } from './endpoints.ts';
-import { podExecutionRoles } from './iam/roles.ts';
-import { expectFailure, expectResponse, CallHarness } from './testing/calls.ts';
-import { FakeTransport, jsonResponse, queryResponse } from './testing/fake-transport.ts';
+import { eksClusters } from '../eks/clusters.ts';
+import { resolveEndpoints } from '../endpoints.ts';
+import { podExecutionRoles } from '../iam/roles.ts';
+import { expectFailure, expectResponse, CallHarness } from '../testing/calls.ts';
+import { FakeTransport, jsonResponse, queryResponse } from '../testing/fake-transport.ts';
 
 const cluster = EksClusterName.of('c');
 const answer = (): FakeTransport =>

@@ -23,7 +23,7 @@ export function changesInProgress(
 
 export const hasChangeInProgress = (object: AWSFargateProfile): boolean => changesInProgress(object).length > 0;
 
-export function isSteady({ metadata, status }: KubeObject): boolean {
+export function isAtRest({ metadata, status }: KubeObject): boolean {
   return (
     metadata.deletionTimestamp === undefined &&
     fieldAt(status, 'observedGeneration') === metadata.generation &&

@@ -10,13 +10,13 @@ import {
 } from '../shared/record.ts';
 import {
   type Seen,
-  type SettleOptions,
+  type UpdateRecordOptions,
   mergeRecords,
-  settle,
+  updateRecord,
   withLast,
   withRefusedRequests,
   withUnanswered,
-} from './settle-record.ts';
+} from './update-record.ts';
 import { HERE, NOW, PROFILE, PROFILE_ID, ROLE, ROLE_ARN, aProfile, aRole } from './testing/builders.ts';
 
 const MINUTE = 60_000;
@@ -50,14 +50,14 @@ const iam = (found: Seen['roles'][number]['found'], isOurs = true, isUserProvide
 
 const TAKEN = aProfile();
 
-/** Settles the record. `age` is how long this process has known each unanswered create request. */
-function settled(
+/** Updates the record. `age` is how long this process has known each unanswered create request. */
+function updated(
   before: ProfileRecord,
   seen: Seen,
-  { age = 0, ...options }: { age?: number } & Partial<SettleOptions> = {},
+  { age = 0, ...options }: { age?: number } & Partial<UpdateRecordOptions> = {},
 ) {
   const unanswered = withUnanswered({}, before, 0);
-  return settle(before, seen, { unanswered, now: age, takeOver: [], isWanted: () => false, ...options });
+  return updateRecord(before, seen, { unanswered, now: age, takeOver: [], fitsSpec: () => false, ...options });
 }
 
 describe('The record, after a reconcile has read AWS,', () => {
@@ -133,7 +133,7 @@ describe('The record, after a reconcile has read AWS,', () => {
     ];
     for (const [situation, entry, seen, age, after] of rows)
       it(situation, () => {
-        const { record: left } = settled(record({ profiles: [entry] }), seen, { age });
+        const { record: left } = updated(record({ profiles: [entry] }), seen, { age });
         expect(left.profiles).to.deep.equal(after === undefined ? [] : [after]);
       });
 
@@ -148,13 +148,13 @@ describe('The record, after a reconcile has read AWS,', () => {
     ] as const)
       it(`enters one ${situation} as one that served`, () => {
         const id = found.arn.split('/').at(-1) ?? '';
-        expect(settled(record({ profiles: entries }), ours(found)).record.profiles).to.deep.equal([
+        expect(updated(record({ profiles: entries }), ours(found)).record.profiles).to.deep.equal([
           { name: PROFILE, id, served: true },
         ]);
       });
 
     it('enters no profile of another owner', () => {
-      expect(settled(record(), theirs(aProfile())).record.profiles).to.deep.equal([]);
+      expect(updated(record(), theirs(aProfile())).record.profiles).to.deep.equal([]);
     });
   });
 
@@ -173,7 +173,7 @@ describe('The record, after a reconcile has read AWS,', () => {
       ['has failed', served, stranger({ status: 'CREATE_FAILED' }), {}],
     ] as const)
       it(`holds back one that ${situation}`, () => {
-        const { record: after, elsewhere } = settled(before, ours(aProfile(), found), options);
+        const { record: after, elsewhere } = updated(before, ours(aProfile(), found), options);
         expect(elsewhere).to.include(found);
         expect(after.profiles).to.not.deep.include(ENTERED);
       });
@@ -182,23 +182,23 @@ describe('The record, after a reconcile has read AWS,', () => {
       ['is older than what served', served, stranger({ createdAt: last - 1 }), {}],
       ['is younger, while nothing has served', record(), stranger(), {}],
       ['is to be taken over', served, stranger(), { takeOver: ['yet-another', 'another'] }],
-      ['is what the spec asks for', served, stranger(), { isWanted: ({ name }: FargateProfile) => name === OTHER }],
+      ['is what the spec asks for', served, stranger(), { fitsSpec: ({ name }: FargateProfile) => name === OTHER }],
     ] as const)
       it(`enters one that ${situation}`, () => {
-        const { record: after, elsewhere } = settled(before, ours(aProfile(), found), options);
+        const { record: after, elsewhere } = updated(before, ours(aProfile(), found), options);
         expect(elsewhere).to.deep.equal([]);
         expect(after.profiles).to.deep.include(ENTERED);
       });
 
     it('holds back one that has taken the name of a recorded one', () => {
       const found = aProfile({ arn: ARN_OF_ANOTHER, createdAt: last });
-      const { record: after, elsewhere } = settled(served, ours(found));
+      const { record: after, elsewhere } = updated(served, ours(found));
       expect([after.profiles, elsewhere]).to.deep.equal([[], [found]]);
     });
 
     it('holds back none that this record has requested', () => {
       const requested = record({ last, profiles: [REQUEST] });
-      const { record: after, elsewhere } = settled(requested, ours(aProfile({ createdAt: NOW + 1 })));
+      const { record: after, elsewhere } = updated(requested, ours(aProfile({ createdAt: NOW + 1 })));
       expect([after.profiles, elsewhere]).to.deep.equal([[profileEntry()], []]);
     });
   });
@@ -254,7 +254,7 @@ describe('The record, after a reconcile has read AWS,', () => {
     for (const [situation, entry, seen, age, after] of rows)
       it(situation, () => {
         const before = record({ roles: entry === undefined ? [] : [entry] });
-        expect(settled(before, seen, { age }).record.roles).to.deep.equal(after === undefined ? [] : [after]);
+        expect(updated(before, seen, { age }).record.roles).to.deep.equal(after === undefined ? [] : [after]);
       });
   });
 
@@ -266,7 +266,7 @@ describe('The record, after a reconcile has read AWS,', () => {
       identity: { kind: 'Kind', name: 'name' },
       others: { x: 1 },
     });
-    expect(settled(before, survey()).record).to.deep.equal(before);
+    expect(updated(before, survey()).record).to.deep.equal(before);
   });
 });
 
@@ -296,11 +296,11 @@ describe('A create request without an answer', () => {
   });
 
   it('that this process does not know yet is new, however old the record is', () => {
-    const { record: after } = settle(open, iam(undefined), {
+    const { record: after } = updateRecord(open, iam(undefined), {
       unanswered: {},
       now: 10 * MINUTE,
       takeOver: [],
-      isWanted: () => false,
+      fitsSpec: () => false,
     });
     expect(after).to.deep.equal(open);
   });
@@ -311,7 +311,7 @@ describe('A create request that AWS has refused', () => {
     const ahead = record({ profiles: [REQUEST, { name: OTHER, requestedAt: NOW }] });
     const refused = record({ profiles: [{ name: OTHER, requestedAt: NOW }] });
     const unanswered = withRefusedRequests(withUnanswered({}, ahead, 0), ahead, refused);
-    expect(settled(ahead, survey(), { unanswered }).record.profiles).to.deep.equal(refused.profiles);
+    expect(updated(ahead, survey(), { unanswered }).record.profiles).to.deep.equal(refused.profiles);
   });
 });
 
@@ -321,13 +321,13 @@ describe('An object without a record', () => {
   it('may have lost an unanswered request for a minute, also once the first reconcile has recorded a place', () => {
     const unanswered = withUnanswered(withUnanswered({}, lost, 0), record(), 0);
     for (const before of [lost, record()]) {
-      expect(settled(before, survey(), { unanswered, age: MINUTE - 1 }).isLost).to.equal(true);
-      expect(settled(before, survey(), { unanswered, age: MINUTE }).isLost).to.equal(false);
+      expect(updated(before, survey(), { unanswered, age: MINUTE - 1 }).isLost).to.equal(true);
+      expect(updated(before, survey(), { unanswered, age: MINUTE }).isLost).to.equal(false);
     }
   });
 
   it('has lost none if its record names a place, or that nothing was created', () => {
-    for (const before of [record(), FIRST_RECORD]) expect(settled(before, survey()).isLost).to.equal(false);
+    for (const before of [record(), FIRST_RECORD]) expect(updated(before, survey()).isLost).to.equal(false);
   });
 });
 

@@ -5,44 +5,21 @@ import {
   authorizedHandler,
   DIAGNOSTICS_METHODS,
   diagnosticsHandler,
-  type HealthCheck,
-  healthHandler,
   HttpServer,
-  ping,
   ServingCertificate,
 } from 'controller-runtime/http';
 import { metricsHandler } from 'controller-runtime/metrics';
 import type { Diagnostics } from './flags/diagnostics-flags.ts';
 import type { Env } from './env.ts';
-import type { ManagerFlags } from './flags/parse-flags.ts';
 
-interface ServerParts {
+interface DiagnosticsParts {
   readonly registry: Registry;
   readonly recordCertificateExpiry: (at: Ms) => void;
   readonly client: KubeClient;
-  readonly election: { readonly healthCheck: HealthCheck } | undefined;
-  readonly readyChecks: readonly HealthCheck[];
 }
 
 /** The flags enable one server for /healthz and /readyz, and one for /metrics and other diagnostics. */
-export function newServers(
-  env: Env,
-  { health, diagnostics }: Pick<ManagerFlags, 'health' | 'diagnostics'>,
-  parts: ServerParts,
-): readonly HttpServer[] {
-  const { election, readyChecks } = parts;
-  const { logger } = env;
-  const servers: HttpServer[] = [];
-  if (health !== undefined) {
-    const healthz = election === undefined ? [ping] : [ping, election.healthCheck];
-    const handler = healthHandler({ healthz, readyz: [ping, ...readyChecks] });
-    servers.push(new HttpServer({ name: 'health probes', address: health, handler, logger }));
-  }
-  if (diagnostics !== undefined) servers.push(diagnosticsServer(env, diagnostics, parts));
-  return servers;
-}
-
-function diagnosticsServer(env: Env, { address, tls }: Diagnostics, parts: ServerParts): HttpServer {
+export function diagnosticsServer(env: Env, { address, tls }: Diagnostics, parts: DiagnosticsParts): HttpServer {
   const { clock, random, logger, hostname, setVerbosity, profiler } = env;
   const { client } = parts;
   const metrics = metricsHandler(parts.registry);

@@ -11,7 +11,7 @@ import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import { BY_LOCATION, locationsOf } from '../../shared/caches.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { currentProfileNameOf } from '../../shared/profile-names.ts';
-import { type ConditionUpdate, mergeConditions } from '../report/condition-list.ts';
+import { type ConditionUpdate, mergeConditions } from './condition-list.ts';
 
 export interface CompetingObject extends Competitor {
   readonly object: ObjectKey;

@@ -1,12 +1,12 @@
 import { EKSClient } from '@aws-sdk/client-eks';
 import { IAMClient } from '@aws-sdk/client-iam';
 import { STSClient } from '@aws-sdk/client-sts';
-import type { AwsCredentials } from './credentials/credential-pool.ts';
-import type { Endpoints } from './endpoints.ts';
-import type { AwsService } from './errors/failure.ts';
-import { iamRegionOf } from './partition.ts';
-import { newCheckedHandler } from './transport/sdk-handler.ts';
-import type { AwsTransport } from './transport/transport.ts';
+import type { AwsCredentials } from '../credentials/credential-pool.ts';
+import type { Endpoints } from '../endpoints.ts';
+import type { AwsService } from '../errors/failure.ts';
+import { iamRegionOf } from '../partition.ts';
+import { newCheckedHandler } from '../transport/sdk-handler.ts';
+import type { AwsTransport } from '../transport/transport.ts';
 
 /** CloudTrail shows this user agent. */
 const USER_AGENT = 'cluster-api-provider-aws-fargate';

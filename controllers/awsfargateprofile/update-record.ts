@@ -118,16 +118,16 @@ export interface Seen {
   }[];
 }
 
-export interface SettleOptions {
+export interface UpdateRecordOptions {
   readonly unanswered: Unanswered;
   /** Monotonic clock. */
   readonly now: Ms;
   /** The IDs of profiles that a user has declared to be this object's. */
   readonly takeOver: readonly string[];
-  readonly isWanted: (profile: FargateProfile) => boolean;
+  readonly fitsSpec: (profile: FargateProfile) => boolean;
 }
 
-export interface Settled {
+export interface UpdatedRecord {
   readonly record: ProfileRecord;
   /** This object's profiles that another copy of it has created. They prevent all creations and deletions. */
   readonly elsewhere: readonly FargateProfile[];
@@ -135,13 +135,13 @@ export interface Settled {
   readonly isLost: boolean;
 }
 
-export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions): Settled {
+export function updateRecord(record: ProfileRecord, seen: Seen, options: UpdateRecordOptions): UpdatedRecord {
   const isYoung = (key: string): boolean =>
     options.now - (options.unanswered[key]?.since ?? options.now) < CREATE_VISIBILITY;
   const isLost = (record.in.kind === 'unknown' || options.unanswered[LOST] !== undefined) && isYoung(LOST);
   const isOpen = (kind: 'profile' | 'role', entry: RecordedProfile | RecordedRole): boolean =>
     entry.requestedAt !== undefined && isYoung(keyOfEntry(kind, entry));
-  const kept = record.profiles.flatMap((entry) => settleProfile(entry, seen, isOpen('profile', entry)) ?? []);
+  const kept = record.profiles.flatMap((entry) => updateProfileEntry(entry, seen, isOpen('profile', entry)) ?? []);
   const isRecorded = (profile: FargateProfile): boolean => isEntryOf(kept, profile);
   const unrecorded = seen.ours.filter((profile) => !isRecorded(profile));
   // A profile that appears while the record counts as lost may be the result of a request in the lost record.
@@ -151,13 +151,13 @@ export function settle(record: ProfileRecord, seen: Seen, options: SettleOptions
     profile.createdAt !== undefined &&
     profile.createdAt >= record.last &&
     !options.takeOver.includes(profileIdOf(profile.arn) ?? '') &&
-    !options.isWanted(profile);
+    !options.fitsSpec(profile);
   const found = unrecorded.filter((profile) => !isHeldBack(profile)).map(entryOfFound);
   return {
     record: {
       ...record,
       profiles: [...kept, ...found],
-      roles: settleRoles(record.roles, seen, (entry) => isOpen('role', entry)),
+      roles: updateRoleEntries(record.roles, seen, (entry) => isOpen('role', entry)),
     },
     elsewhere: unrecorded.filter(isHeldBack),
     isLost,
@@ -173,7 +173,7 @@ const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
 export const isEntryOf = (entries: readonly RecordedProfile[], profile: FargateProfile): boolean =>
   entries.some((entry) => entry.name === profile.name && entry.id === profileIdOf(profile.arn));
 
-function settleProfile(entry: RecordedProfile, seen: Seen, isOpen: boolean): RecordedProfile | undefined {
+function updateProfileEntry(entry: RecordedProfile, seen: Seen, isOpen: boolean): RecordedProfile | undefined {
   if (seen.cluster === 'gone') return undefined;
   const profile = seen.profiles.find(({ name }) => name === entry.name);
   if (profile === undefined) return seen.depth === 'glance' || isOpen ? entry : undefined;
@@ -197,7 +197,7 @@ const isCreatedAfter = ({ createdAt }: FargateProfile, requestedAt: Ms): boolean
 const roleNameIn = ({ podExecutionRoleArn }: FargateProfile): string | undefined =>
   parseRoleArn(podExecutionRoleArn)?.name;
 
-function settleRoles(
+function updateRoleEntries(
   entries: readonly RecordedRole[],
   seen: Seen,
   isOpen: (entry: RecordedRole) => boolean,

@@ -4,10 +4,48 @@ import type { ObjectMeta } from 'controller-runtime/schema';
 import { cut } from 'controller-runtime/text';
 import { ownerOf } from '../../../pkg/fargate/fargate-pods.ts';
 import { findMismatch } from '../../../pkg/fargate/selectors.ts';
-import type { Drain } from '../plan/drain.ts';
-import type { Drained } from '../model/drained.ts';
+import type { ProfileName } from '../../../api/names.ts';
+import type { Competitor } from '../../../pkg/fargate/overlap.ts';
+import type { Desired } from '../model/desired-state.ts';
+import type { Drained, DrainObstacle, Mutation } from '../model/change.ts';
+import { type Observed, findProfile } from '../model/observed-state.ts';
+import { ACTIVE } from '../model/profile-status.ts';
+import { activeSince, drainObstacle } from '../plan/replace.ts';
+import { entryOf } from '../update-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 
+/** A drain moves a predecessor's pods to the profile that replaces it, before the predecessor is deleted. */
+export interface Drain {
+  readonly predecessor: ProfileName;
+  readonly successor: Competitor;
+  /** AWS's time in ms since 1970, like `until`. Pods that were created later are not moved. */
+  readonly since: Ms;
+  readonly until: Ms;
+  /** Why pods cannot be moved. */
+  readonly obstacle?: DrainObstacle;
+}
+
+/** Returns `undefined` if the mutation needs no drain before it. */
+export function drainBefore(mutation: Mutation, desired: Desired, observed: Observed): Drain | undefined {
+  const { profile, drainTimeout, record, now } = desired;
+  if (mutation.kind !== 'deleteProfile' || mutation.because !== 'replaced' || drainTimeout === 0) return undefined;
+  const found = findProfile(observed.profiles, mutation.name);
+  const successor = profile && findProfile(observed.profiles, profile.name);
+  if (found?.status !== ACTIVE || successor === undefined) return undefined;
+  const recorded = entryOf(record, found)?.drainSince;
+  // An older drain moved pods to a different profile. A time in the future comes from a wrong clock, and counts as now.
+  const since = recorded === undefined || recorded < activeSince(desired, successor) ? now : Math.min(recorded, now);
+  const obstacle = drainObstacle(mutation.name, successor.name);
+  return {
+    predecessor: mutation.name,
+    successor: { name: successor.name, selectors: successor.selectors },
+    since,
+    until: since + drainTimeout,
+    ...(obstacle !== undefined && { obstacle }),
+  };
+}
+
+/** What a drain knows about a pod on the predecessor. */
 export interface DrainPod {
   readonly namespace: string;
   readonly name: string;
