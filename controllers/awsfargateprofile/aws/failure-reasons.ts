@@ -46,7 +46,7 @@ export const callContext = (
 
 /** Returns why the object has no session. The reason is not reported while the manager stops. */
 export function reasonForCredentials(
-  { reason, message, failure, whose, missing = '' }: aws.CredentialsProblem,
+  { reason, message, failure, whose, missing = '', obstacle }: aws.CredentialsProblem,
   context: CallContext,
 ): Reason {
   const { abandonment, isOfObject = false } = context;
@@ -62,6 +62,8 @@ export function reasonForCredentials(
       return newReason('RegionInvalid', { region: context.region, abandonment, isOfObject });
     case 'CredentialsInvalid':
       return newReason(reason, { detail: message, whose, abandonment });
+    case 'IdentityUnreadable':
+      return newReason(reason, { detail: message, ...(obstacle && { obstacle }) });
     case 'IdentityNotFound':
     case 'SecretNotFound':
       return newReason(reason, { detail: message, missing, abandonment });

@@ -303,8 +303,8 @@ export function describeMissingSource({ object, cluster, controlPlane, eksCluste
   return { missing: `${named} of ${ofCluster} does not exist`, remedy: `Restore ${named}` };
 }
 
-export const unreadableReason = (kind: string, { reason, isInvalid }: UnreadableInput): Reason =>
-  newReason('WaitingForAPI', { kind, reason, ...(isInvalid && { isInvalid }) });
+export const unreadableReason = (kind: string, input: UnreadableInput): Reason =>
+  newReason('WaitingForAPI', { ...input, kind });
 const controlPlaneMissing = (detail: string): Reason => newReason('WaitingForEKSControlPlane', { detail });
 const clusterDeletingReason = (object: AWSFargateProfile): Reason =>
   newReason('ClusterDeleting', { what: `${CLUSTER_KIND} ${clusterKey(object)}` });

@@ -1,3 +1,4 @@
+import type { ReadObstacle } from 'controller-runtime/cache';
 import { type Denial, MANAGER_ITSELF } from '../../../pkg/cloud/index.ts';
 import {
   type ReasonSpec,
@@ -78,12 +79,12 @@ export const CREDENTIAL_REASONS = {
             abandonment,
           ),
   ),
-  IdentityUnreadable: defineReason<Description>({
+  IdentityUnreadable: defineReason<Description & { readonly obstacle?: ReadObstacle }>({
     nature: 'outage',
     ...credentials,
     poll: pollEvery(30 * SECOND),
     describe: ({ detail }) => detail,
-    remedy: ({ detail }) => `${remedyForUnreadable(detail)}. ${RETRIES}`,
+    remedy: ({ obstacle }) => `${remedyForUnreadable(obstacle)}. ${RETRIES}`,
   }),
   IdentityNotFound: missing(absent((identity) => `Create ${identity}, or fix the reference to it`)),
   IdentityNotAllowed: missing(

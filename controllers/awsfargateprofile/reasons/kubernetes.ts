@@ -1,3 +1,4 @@
+import type { Unreadable } from 'controller-runtime/cache';
 import type { Ms } from 'controller-runtime/env';
 import { defineReason, SECOND, pollEvery, pollRarely, MINUTE, pollDoubling } from './definition.ts';
 import {
@@ -163,14 +164,14 @@ export const TARGET_REASONS = {
 
 export const API_SERVER_REASONS = {
   /** `isInvalid`: the object in `reason` has fields with wrong types. */
-  WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string; readonly isInvalid?: true }>({
+  WaitingForAPI: defineReason<Unreadable & { readonly kind: string; readonly isInvalid?: true }>({
     nature: 'outage',
     // No watch event follows a request that was rejected or got no answer.
     poll: pollDoubling(2 * SECOND, 30 * SECOND),
     describe: ({ kind, reason, isInvalid = false }) =>
       `the controller cannot read ${isInvalid ? kind : `${kind} objects:`} ${reason}`,
-    remedy: ({ reason, isInvalid = false }) =>
-      isInvalid ? `Fix each field that this message names. ${RETRIES}` : `${remedyForUnreadable(reason)}. ${RETRIES}`,
+    remedy: ({ obstacle, isInvalid = false }) =>
+      isInvalid ? `Fix each field that this message names. ${RETRIES}` : `${remedyForUnreadable(obstacle)}. ${RETRIES}`,
   }),
   APIServerRefused: defineReason<ApiRejection>({
     nature: 'retry',

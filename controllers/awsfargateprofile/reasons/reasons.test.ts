@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { ReadObstacle } from 'controller-runtime/cache';
 import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
 import { remedyForUnreadable } from './wording.ts';
 import {
@@ -259,17 +260,18 @@ describe('isEndedBySibling', () => {
 });
 
 describe('remedyForUnreadable', () => {
-  const rows: readonly (readonly [problem: string, remedy: string])[] = [
+  const rows: readonly (readonly [obstacle: ReadObstacle | undefined, remedy: string])[] = [
     [
-      'the API server does not serve clusters.cluster.x-k8s.io',
+      { kind: 'notServed', resource: 'clusters.cluster.x-k8s.io' },
       'Check that the CRD clusters.cluster.x-k8s.io is installed',
     ],
-    ['listing clusters: clusters is forbidden: no', "Allow the manager's ServiceAccount to read these objects"],
+    [{ kind: 'forbidden' }, "Allow the manager's ServiceAccount to read these objects"],
     [
-      'not listed yet',
+      undefined,
       "If this lasts longer than five minutes, check that the manager's ServiceAccount is allowed to read these objects",
     ],
   ];
-  for (const [problem, remedy] of rows)
-    it(`advises for: ${problem}`, () => expect(remedyForUnreadable(problem)).to.equal(remedy));
+  for (const [obstacle, remedy] of rows)
+    it(`advises for: ${obstacle?.kind ?? 'no known obstacle'}`, () =>
+      expect(remedyForUnreadable(obstacle)).to.equal(remedy));
 });

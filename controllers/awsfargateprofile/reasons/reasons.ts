@@ -159,6 +159,10 @@ export function reasonForSchema(state: ServedSchemaState): Reason | undefined {
     case 'capaServes':
       return newReason('CAPAServesProfiles', state);
     case 'unreadable':
-      return newReason('WaitingForAPI', { kind: 'CustomResourceDefinition', reason: state.reason });
+      return newReason('WaitingForAPI', {
+        kind: 'CustomResourceDefinition',
+        reason: state.reason,
+        obstacle: { kind: 'forbidden' },
+      });
   }
 }

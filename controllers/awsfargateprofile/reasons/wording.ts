@@ -1,3 +1,4 @@
+import type { ReadObstacle } from 'controller-runtime/cache';
 import type { Denial, PolicyKind } from '../../../pkg/cloud/index.ts';
 import { FINALIZER } from '../../../api/v1beta2/index.ts';
 
@@ -12,17 +13,16 @@ export const listed = (texts: readonly string[]): string => texts.join(', ');
 export const enumerated = (names: readonly string[]): string =>
   names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
 
-const UNSERVED = /the API server does not serve ([a-z]+\.[a-z0-9.-]+)/;
-
-/**
- * Returns the remedy. `problem` says why the controller cannot read an object or a kind. The caller adds the period.
- */
-export function remedyForUnreadable(problem: string): string {
-  const crd = UNSERVED.exec(problem)?.[1];
-  if (crd !== undefined) return `Check that the CRD ${crd} is installed`;
-  return /\bforbidden\b/i.test(problem)
-    ? "Allow the manager's ServiceAccount to read these objects"
-    : "If this lasts longer than five minutes, check that the manager's ServiceAccount is allowed to read these objects";
+/** Returns the remedy for objects that the controller cannot read. The caller adds the period. */
+export function remedyForUnreadable(obstacle: ReadObstacle | undefined): string {
+  switch (obstacle?.kind) {
+    case 'notServed':
+      return `Check that the CRD ${obstacle.resource} is installed`;
+    case 'forbidden':
+      return "Allow the manager's ServiceAccount to read these objects";
+    case undefined:
+      return "If this lasts longer than five minutes, check that the manager's ServiceAccount is allowed to read these objects";
+  }
 }
 
 export type SpecChangeable = {

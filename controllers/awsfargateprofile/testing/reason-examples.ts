@@ -10,7 +10,11 @@ const ROLE = 'my-cluster-default_web_fargate';
 /** Example values for the message of each reason: docs/conditions.md shows the messages, and a test reads them. */
 export const REASON_EXAMPLES: ReportedFacts = {
   WaitingForCluster: { cluster: 'default/my-cluster' },
-  WaitingForAPI: { kind: 'Cluster', reason: 'the API server does not serve clusters.cluster.x-k8s.io' },
+  WaitingForAPI: {
+    kind: 'Cluster',
+    reason: 'the API server does not serve clusters.cluster.x-k8s.io',
+    obstacle: { kind: 'notServed', resource: 'clusters.cluster.x-k8s.io' },
+  },
   APIServerRefused: {
     message:
       'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io default/web: Internal error occurred: failed calling webhook "…": …',
@@ -66,6 +70,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
   IdentityUnreadable: {
     detail:
       'spec.identityRef of the control plane names AWSClusterRoleIdentity "team-a", which the controller cannot read: the API server does not serve awsclusterroleidentities.infrastructure.cluster.x-k8s.io',
+    obstacle: { kind: 'notServed', resource: 'awsclusterroleidentities.infrastructure.cluster.x-k8s.io' },
   },
   IdentityNotFound: {
     detail: 'spec.identityRef of the control plane names AWSClusterStaticIdentity "team-a", which does not exist',

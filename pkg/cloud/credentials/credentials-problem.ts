@@ -1,3 +1,4 @@
+import type { ReadObstacle } from 'controller-runtime/cache';
 import { describeFailure } from '../errors/error-codes.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 
@@ -42,6 +43,8 @@ export interface CredentialsProblem {
   readonly whose?: string;
   /** Kind and name of the object that does not exist; set with `IdentityNotFound` and `SecretNotFound`. */
   readonly missing?: string;
+  /** What a user has to change before the object can be read; only with `IdentityUnreadable`. */
+  readonly obstacle?: ReadObstacle;
 }
 
 /** Returns the problem for a `failure` for which `isCredentialsInvalid` is true. */
