@@ -77,7 +77,7 @@ const sessionSeconds = ({ durationSeconds }: RoleToAssume, { sessionToken }: Aws
 
 function toCredentialsProblem(failure: AwsFailure, arn: string, baseName: string): CredentialsProblem {
   if (isCredentialsInvalid(failure)) return rejectedCredentials(failure, baseName);
-  const message = `the credentials of ${baseName} cannot assume role ${arn}. AWS says: ${describeFailure(failure)}`;
+  const message = `the credentials of ${baseName} cannot assume role ${arn}`;
   if (isAccessDenied(failure)) return { reason: 'AssumeRoleDenied', message, failure };
   return { reason: isRefused(failure) ? 'AssumeRoleRefused' : 'AssumeRoleFailed', message, failure };
 }

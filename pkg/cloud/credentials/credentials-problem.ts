@@ -37,6 +37,7 @@ export type CredentialsProblemReason =
 /** Why an AWS session could not be opened. `message` ends without a period, and never contains a secret. */
 export interface CredentialsProblem {
   readonly reason: CredentialsProblemReason;
+  /** Does not repeat `failure`. */
   readonly message: string;
   readonly failure?: AwsFailure;
   /** How messages refer to the owner of the credentials that AWS rejects; set with the reason `CredentialsInvalid`. */
@@ -50,7 +51,10 @@ export interface CredentialsProblem {
 /** Returns the problem for a `failure` for which `isCredentialsInvalid` is true. */
 export const rejectedCredentials = (failure: AwsFailure, whose: string): CredentialsProblem => ({
   reason: 'CredentialsInvalid',
-  message: `AWS rejects the credentials of ${whose}. AWS says: ${describeFailure(failure)}`,
+  message: `AWS rejects the credentials of ${whose}`,
   failure,
   whose,
 });
+
+export const describeCredentialsProblem = ({ message, failure }: CredentialsProblem): string =>
+  failure === undefined ? message : `${message}: ${describeFailure(failure)}`;

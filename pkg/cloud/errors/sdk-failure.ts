@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { cut, errorMessage, MAX_FACT, MAX_MESSAGE, redactCredentials } from 'controller-runtime/text';
 import type { AwsFailure, AwsService } from './failure.ts';
-import type { CredentialsProblem } from '../credentials/credentials-problem.ts';
+import { describeCredentialsProblem, type CredentialsProblem } from '../credentials/credentials-problem.ts';
 
 /**
  * SDK errors are recognized by these fields instead of `instanceof`, because the manager's bundle can contain two
@@ -31,7 +31,7 @@ export class NoCredentials extends Error {
   readonly problem: CredentialsProblem;
 
   constructor(problem: CredentialsProblem, options?: ErrorOptions) {
-    super(problem.message, options);
+    super(describeCredentialsProblem(problem), options);
     this.problem = problem;
   }
 }
