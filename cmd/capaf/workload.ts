@@ -4,7 +4,7 @@ import { type KubeClient, type KubeObject, listAll, type ObjectKey } from 'contr
 import { textAt } from 'controller-runtime/json';
 import { loadKubeconfig, newConnectToServer } from 'controller-runtime/kubeconfig';
 import { environmentProxies } from 'controller-runtime/network';
-import { errorMessage } from 'controller-runtime/text';
+import { errorMessage, shellCommand } from 'controller-runtime/text';
 import { EksClusterName } from '../../api/names.ts';
 import { findServer } from '../../controllers/awsfargateprofile/drain/open-pods.ts';
 import { PROFILE_LABEL } from '../../pkg/fargate/fargate-pods.ts';
@@ -18,7 +18,6 @@ import {
   openKube,
   openWorkloadCluster,
 } from './kube.ts';
-import { shellCommand } from './shell.ts';
 
 /** The options that select the cluster of the pods. */
 export interface ClusterOptions {

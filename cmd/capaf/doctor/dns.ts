@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ms } from 'controller-runtime/env';
+import { shellCommand } from 'controller-runtime/text';
 import { tolerate } from '../aws.ts';
 import { DEPLOYMENTS, toDeployment } from '../deployment.ts';
 import { decide } from '../explain/decide.ts';
@@ -7,7 +8,6 @@ import { podOf } from '../explain/pod.ts';
 import { mergeProfiles } from '../explain/profiles.ts';
 import type { Io } from '../io.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
-import { shellCommand } from '../shell.ts';
 import { type ClusterOptions, openPodCluster } from '../workload.ts';
 import type { Check, Verdict } from './checks.ts';
 import type { AwsFacts } from './read-aws.ts';

@@ -1,4 +1,4 @@
-import { shellCommand } from '../shell.ts';
+import { shellCommand } from 'controller-runtime/text';
 import type { FargatePod } from './read.ts';
 
 /** How pods move to new nodes: their owner is restarted, or they are deleted and their owner creates new ones. */

@@ -129,7 +129,7 @@ describe('reasonForFailure', () => {
       /^AWS rejects the credentials of AWSClusterRoleIdentity "team-a"\. Renew .* in its Secret.*\. AWS says: /,
     );
     expect(messageFor(unknownToken, { abandonment: 'retain' })).to.contain(
-      'To end the deletion of this object at once, set spec.deletionPolicy to Retain; its profile and role then stay in AWS. ',
+      'To end the deletion of this object at once, set spec.deletionPolicy to Retain; the profile and role then stay in AWS. ',
     );
   });
 });

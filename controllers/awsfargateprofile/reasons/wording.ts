@@ -116,7 +116,7 @@ export function describeAbandonment(abandonment: Abandonment, condition: string)
     abandonment === 'retain'
       ? 'set spec.deletionPolicy to Retain'
       : `remove ${FINALIZER} from metadata.finalizers of this object`;
-  return `${condition}, ${action}; its profile and role then stay in AWS`;
+  return `${condition}, ${action}; the profile and role then stay in AWS`;
 }
 
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };

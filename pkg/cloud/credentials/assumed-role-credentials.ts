@@ -4,7 +4,7 @@ import type { AwsConfig } from '../session.ts';
 import { newClients } from '../sdk-clients.ts';
 import type { CallerAccounts } from './caller-identity.ts';
 import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
-import { describeFailure, isAccessDenied, isCredentialsInvalid, isRefused } from '../errors/error-codes.ts';
+import { isAccessDenied, isCredentialsInvalid, isRefused } from '../errors/error-codes.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 import { partitionOfArn, stsRegionOf } from '../partition.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';

@@ -1,4 +1,5 @@
-import { cut, toPrintableLine } from 'controller-runtime/text';
+import { cut } from './cut.ts';
+import { toPrintableLine } from './printable.ts';
 
 /**
  * In characters, as the longest ARN. A line of output has room for three such words in quotes, so it is never cut
