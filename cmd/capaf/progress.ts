@@ -7,24 +7,27 @@ import type { Io } from './io.ts';
 /** How often the command shows what it is waiting for. */
 const INTERVAL: Ms = 1_000;
 
-/** The requests without an answer, in the order in which they were sent. */
+/** What the command waits for, in the order in which it began. */
 export type Progress = Set<{ readonly what: string }>;
 
-/** Prints to standard error each second which request the command has been waiting for longest, if that has changed. */
+/**
+ * Prints to standard error each second which answer the command has been waiting for longest, if that has changed.
+ * Prints nothing while the command itself works.
+ */
 export function showProgress({ clock, err }: Io, progress: Progress): { readonly end: () => void } {
   let shown = '';
   const wait = (): Timer =>
     clock.after(INTERVAL, () => {
-      const [oldest = { what: 'the local machine' }] = progress;
-      if (oldest.what !== shown) err(`Waiting for ${toPrintableLine(oldest.what)} …\n`);
-      shown = oldest.what;
+      const [oldest] = progress;
+      if (oldest !== undefined && oldest.what !== shown) err(`Waiting for ${toPrintableLine(oldest.what)} …\n`);
+      shown = oldest?.what ?? '';
       timer = wait();
     });
   let timer = wait();
   return { end: () => timer.cancel() };
 }
 
-function track<A>(progress: Progress | undefined, what: string, answer: Promise<A>): Promise<A> {
+export function track<A>(progress: Progress | undefined, what: string, answer: Promise<A>): Promise<A> {
   const request = { what };
   progress?.add(request);
   return answer.finally(() => progress?.delete(request));
@@ -41,9 +44,10 @@ export function actionOf({ headers, body }: Parameters<AwsTransport['handle']>[0
 
 export const trackAws = (transport: AwsTransport, progress: Progress | undefined): AwsTransport => ({
   handle: (request, options) => {
-    const { method, hostname, path } = request;
+    const { method, hostname, port, path } = request;
     const action = actionOf(request) || `${method} ${path}`;
-    return track(progress, `AWS (${hostname}): ${action}`, transport.handle(request, options));
+    const host = port === undefined ? hostname : `${hostname}:${port}`;
+    return track(progress, `AWS (${host}): ${action}`, transport.handle(request, options));
   },
 });
 
