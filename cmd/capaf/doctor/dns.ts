@@ -23,13 +23,17 @@ export type DnsFacts = NonNullable<Awaited<ReturnType<typeof readDns>>>;
  * Reads CoreDNS in the cluster of --cluster. Returns `undefined` without this option. @throws Failure if there is no
  * such Cluster
  */
-export async function readDns({ cluster: name, workloadKubeconfig }: ClusterOptions, management: KubeAccess, io: Io) {
+export async function readDns(
+  { cluster: name, workload: given }: ClusterOptions & { readonly workload: KubeAccess | undefined },
+  management: KubeAccess,
+  io: Io,
+) {
   if (name === undefined) return undefined;
   const { signal } = io;
   const cluster = { namespace: management.namespace, name };
   const { name: eksCluster } = await findEksCluster(management.client, cluster, signal);
   const answer = await tolerate(signal, async () => {
-    await using workload = await openPodCluster({ cluster }, { workloadKubeconfig }, management, io);
+    await using workload = await openPodCluster({ cluster }, { workload: given }, management, io);
     const { client } = workload;
     const object = await client.get(DEPLOYMENTS, COREDNS, { signal });
     const { items: nodes } = await client.list(NODES, { labelSelector: OTHER_NODES, limit: 1, signal });
