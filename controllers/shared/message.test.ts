@@ -24,4 +24,7 @@ describe('joinParts', () => {
 describe('joinSentences', () => {
   it('joins messages that end with a period and others', () =>
     expect(joinSentences(['One.', undefined, 'Two', 'Three.'])).to.equal('One. Two. Three.'));
+
+  it('leaves a single text as it is', () =>
+    expect([['One'], ['One. Two.']].map(joinSentences)).to.deep.equal(['One', 'One. Two.']));
 });

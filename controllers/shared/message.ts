@@ -23,10 +23,10 @@ export function joinParts({ problem, remedy, outlook, quote }: MessageParts): st
   return joinSentences([problem, remedy, outlook, quote && `${introductionOf(quote)}: ${quote.said}`]);
 }
 
-/** Joins texts that may end with a period. */
+/** Joins texts that may end with a period. A single text stays as it is. */
 export function joinSentences(texts: readonly (string | undefined)[]): string {
-  const sentences = texts.flatMap((text) => (text === undefined ? [] : [text.replace(/\.$/, '')]));
-  return sentences.length > 1 ? `${sentences.join('. ')}.` : sentences.join('');
+  const given = texts.filter((text) => text !== undefined);
+  return given.length > 1 ? `${given.map((text) => text.replace(/\.$/, '')).join('. ')}.` : given.join('');
 }
 
 const introductionOf = ({ by }: Quote): string => (by === undefined ? 'Error' : `${by} says`);
