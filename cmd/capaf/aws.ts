@@ -10,7 +10,7 @@ import type { EksClusterName } from '../../api/names.ts';
 import * as cloud from '../../pkg/cloud/index.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
-import { actionOf, trackAws } from './progress.ts';
+import { actionOf, track, trackAws } from './progress.ts';
 
 /** The region for STS and IAM if neither the caller nor an object sets one. */
 export const FALLBACK_REGION = 'us-east-1';
@@ -91,7 +91,7 @@ export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, 
   if (profile !== undefined) process.env['AWS_PROFILE'] = profile;
   const manager = cloud.newManagerCredentialSource(transport, env, SILENT);
   const fetch: typeof manager.fetch = (stop) =>
-    manager.fetch(stop).catch((cause: unknown) => {
+    track(progress, 'AWS credentials', manager.fetch(stop)).catch((cause: unknown) => {
       const message = `capaf has no AWS credentials: ${errorMessage(cause)}`;
       throw new cloud.NoCredentials({ reason: 'CredentialsMissing', message }, { cause });
     });

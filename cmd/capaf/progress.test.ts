@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { VirtualClock } from 'controller-runtime/testing';
 import type { Io } from './io.ts';
-import { type Progress, showProgress, trackAws, trackKube } from './progress.ts';
+import { type Progress, showProgress, track, trackAws, trackKube } from './progress.ts';
 
 const { signal } = new AbortController();
+
+type Answer = { response: { statusCode: number; headers: {}; body: string } };
 
 describe('the progress of a command', () => {
   const clock = new VirtualClock();
@@ -13,13 +15,14 @@ describe('the progress of a command', () => {
   beforeEach(() => {
     said = [];
     progress = new Set();
+    answers = Promise.withResolvers<Answer>();
     const io: Io = { clock, env: {}, signal, out: () => {}, err: (text) => said.push(text), readStdin: async () => '' };
     shown = showProgress(io, progress);
   });
   afterEach(() => shown.end());
 
   /** The answer arrives when the test resolves this promise. */
-  const answers = Promise.withResolvers<{ response: { statusCode: number; headers: {}; body: string } }>();
+  let answers = Promise.withResolvers<Answer>();
   const aws = () => trackAws({ handle: () => answers.promise }, progress);
   const kube = () =>
     trackKube({ host: '10.0.0.1:6443', send: async () => ({ status: 200, headers: {}, body: [] }) }, progress);
@@ -34,8 +37,21 @@ describe('the progress of a command', () => {
     expect(said).to.deep.equal(['Waiting for AWS (iam.amazonaws.com): GetRole …\n']);
     answers.resolve({ response: { statusCode: 200, headers: {}, body: '' } });
     await waiting;
+    await clock.advance(5_000);
+    expect(said.slice(1), 'while nothing is awaited').to.deep.equal([]);
+  });
+
+  it('names the port of an AWS endpoint that is not the usual one', async () => {
+    const request = { protocol: 'http:', hostname: '127.0.0.1', port: 4566, path: '/', headers: {} };
+    void aws().handle({ ...request, method: 'POST', body: 'Action=GetRole' }, { abortSignal: signal });
     await clock.advance(1_000);
-    expect(said.slice(1)).to.deep.equal(['Waiting for the local machine …\n']);
+    expect(said).to.deep.equal(['Waiting for AWS (127.0.0.1:4566): GetRole …\n']);
+  });
+
+  it('names AWS credentials, which the SDK may fetch from other programs and machines', async () => {
+    void track(progress, 'AWS credentials', answers.promise);
+    await clock.advance(1_000);
+    expect(said).to.deep.equal(['Waiting for AWS credentials …\n']);
   });
 
   it('ends with the command', async () => {

@@ -14,16 +14,16 @@ export function showProgress({ clock, err }: Io, progress: Progress): { readonly
   let shown = '';
   const wait = (): Timer =>
     clock.after(INTERVAL, () => {
-      const [oldest = { what: 'the local machine' }] = progress;
-      if (oldest.what !== shown) err(`Waiting for ${toPrintableLine(oldest.what)} …\n`);
-      shown = oldest.what;
+      const [oldest] = progress;
+      if (oldest !== undefined && oldest.what !== shown) err(`Waiting for ${toPrintableLine(oldest.what)} …\n`);
+      shown = oldest?.what ?? '';
       timer = wait();
     });
   let timer = wait();
   return { end: () => timer.cancel() };
 }
 
-function track<A>(progress: Progress | undefined, what: string, answer: Promise<A>): Promise<A> {
+export function track<A>(progress: Progress | undefined, what: string, answer: Promise<A>): Promise<A> {
   const request = { what };
   progress?.add(request);
   return answer.finally(() => progress?.delete(request));
@@ -37,9 +37,10 @@ export function actionOf({ headers, body }: Parameters<AwsTransport['handle']>[0
 
 export const trackAws = (transport: AwsTransport, progress: Progress | undefined): AwsTransport => ({
   handle: (request, options) => {
-    const { method, hostname, path } = request;
+    const { method, hostname, port, path } = request;
     const action = actionOf(request) || `${method} ${path}`;
-    return track(progress, `AWS (${hostname}): ${action}`, transport.handle(request, options));
+    const host = port === undefined ? hostname : `${hostname}:${port}`;
+    return track(progress, `AWS (${host}): ${action}`, transport.handle(request, options));
   },
 });
 

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { toPrintableLine } from 'controller-runtime/text';
-import { shellCommand } from './shell.ts';
+import { shellCommand, toPrintableLine } from 'controller-runtime/text';
 import { hostileText, recordCommands } from './testing/recording-shell.ts';
 
 /** Returns the command as it is printed, on one line. */

@@ -1,10 +1,9 @@
-import { homedir } from 'node:os';
 import * as E from 'fp-ts/lib/Either.js';
 import { type KubeClient, type KubeObject, listAll, type ObjectKey } from 'controller-runtime/client';
 import { textAt } from 'controller-runtime/json';
-import { loadKubeconfig, newConnectToServer } from 'controller-runtime/kubeconfig';
+import { newConnectToServer } from 'controller-runtime/kubeconfig';
 import { environmentProxies } from 'controller-runtime/network';
-import { errorMessage } from 'controller-runtime/text';
+import { errorMessage, shellCommand } from 'controller-runtime/text';
 import { EksClusterName } from '../../api/names.ts';
 import { findServer } from '../../controllers/awsfargateprofile/drain/open-pods.ts';
 import { PROFILE_LABEL } from '../../pkg/fargate/fargate-pods.ts';
@@ -18,7 +17,6 @@ import {
   openKube,
   openWorkloadCluster,
 } from './kube.ts';
-import { shellCommand } from './shell.ts';
 
 /** The options that select the cluster of the pods. */
 export interface ClusterOptions {
@@ -35,12 +33,15 @@ export function requireCluster({ cluster, eksCluster }: ClusterOptions): void {
 }
 
 /**
- * A command continues if it cannot read the pods, but not if the user's file is no kubeconfig.
+ * Opens the cluster of --workload-kubeconfig, if it is set. A command opens it at the start and closes it at the end. It
+ * continues if it cannot read the pods, but not if the user's file is no kubeconfig. No request is sent yet.
+ *
  * @throws KubeconfigError
  */
-export function requireWorkloadKubeconfig({ workloadKubeconfig: path }: ClusterOptions, { env }: Io): void {
-  if (path !== undefined) loadKubeconfig({ path, env, home: homedir() });
-}
+export const openWorkloadKubeconfig = (
+  { workloadKubeconfig: kubeconfig, namespace }: ClusterOptions & Pick<KubeOptions, 'namespace'>,
+  io: Io,
+): KubeAccess | undefined => (kubeconfig === undefined ? undefined : openKube({ kubeconfig, namespace }, io));
 
 /** Opens the management cluster for --cluster. Returns `undefined` with --eks-cluster. */
 export const openManagement = (options: ClusterOptions & KubeOptions, io: Io): KubeAccess | undefined =>
@@ -53,10 +54,12 @@ export interface PodCluster {
   readonly region?: string | undefined;
 }
 
-type PodOptions = KubeOptions & AwsOptions & { readonly workloadKubeconfig?: string | undefined };
+/** `workload` is the result of {@link openWorkloadKubeconfig}. */
+type PodOptions = KubeOptions & AwsOptions & { readonly workload: KubeAccess | undefined };
 
 /**
- * Without `management`, --kubeconfig and --context select the pods' cluster.
+ * Opens the API server of the pods' cluster. Closing the result does not close `workload`. Without `management`,
+ * --kubeconfig and --context select the pods' cluster.
  * @throws Failure
  */
 export async function openPodCluster(
@@ -65,8 +68,8 @@ export async function openPodCluster(
   management: KubeAccess | undefined,
   io: Io,
 ): Promise<KubeAccess> {
-  const { workloadKubeconfig, kubeconfig, context, namespace } = options;
-  if (workloadKubeconfig !== undefined) return openKube({ kubeconfig: workloadKubeconfig, namespace }, io);
+  const { workload, kubeconfig, context, namespace } = options;
+  if (workload !== undefined) return { ...workload, [Symbol.asyncDispose]: async () => {} };
   if (management !== undefined && cluster !== undefined) {
     // Otherwise a wrong name would be reported as a missing Secret.
     await findEksCluster(management.client, cluster, io.signal);

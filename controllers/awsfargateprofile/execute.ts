@@ -175,10 +175,8 @@ function reasonFor(
     case 'clusterGone':
       return newReason('Outdated', { because: 'EKS has no such cluster any more' });
     case 'nameTaken':
-    case 'notVisible': {
-      const detail = 'AWS says that it exists and also that it does not exist, for more than two minutes';
-      return contradictionReason(reconcile, resourceOf(mutation), detail, now);
-    }
+    case 'notVisible':
+      return contradictionReason(reconcile, resourceOf(mutation), undefined, now);
     case 'outdated':
       return contradictionReason(reconcile, resourceOf(mutation), aws.describeFailure(outcome.failure), now);
     case 'siblingBusy': {
@@ -192,25 +190,25 @@ function reasonFor(
         remaining: updatePauseAfter(waitedFor(reconcile.retry.state, { name: 'ClusterUpdating' }, now)),
       });
     case 'roleRejected':
-      return trustReason(reconcile, `EKS says: ${outcome.failure.message}`, now);
+      return trustReason(reconcile, outcome.failure.message, now);
     case 'failed':
       return failureReason(reconcile, mutation, outcome.failure, now);
   }
 }
 
 /** AWS contradicts itself about whether a resource exists. Users read `detail` only if the contradiction lasts. */
-function contradictionReason({ retry }: ReconcileState, resource: string, detail: string, now: Ms): Reason {
+function contradictionReason({ retry }: ReconcileState, resource: string, detail: string | undefined, now: Ms): Reason {
   const propagating = inconsistentAnswers(resource);
   return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
     ? propagating
-    : newReason('AWSError', { detail: `${resource}: ${detail}` });
+    : newReason('AWSError', { contradictory: resource, ...(detail !== undefined && { detail }) });
 }
 
 /**
  * EKS sends the same error for a wrong trust policy and for one that IAM has not propagated yet. So the reason calls
  * the trust policy wrong only if the rejection lasts.
  */
-function trustReason(reconcile: ReconcileState, problem: string, now: Ms): Reason {
+function trustReason(reconcile: ReconcileState, said: string, now: Ms): Reason {
   const { retry, desired, observed } = reconcile;
   const { role } = desired;
   const generation = generationOf(reconcile);
@@ -218,13 +216,13 @@ function trustReason(reconcile: ReconcileState, problem: string, now: Ms): Reaso
   const trustRejected = known?.generation === generation ? known : { generation, since: now };
   retry.update((state) => ({ ...state, trustRejected }));
   if (now - trustRejected.since < TRUST_PATIENCE) {
-    const detail = `EKS does not accept pod execution role "${role?.name}" yet. ${problem.replace(/\.$/, '')}. After a change in IAM, EKS may answer like this for two minutes`;
-    return newReason('Propagating', { detail });
+    const detail = `EKS does not accept pod execution role "${role?.name}" yet, which is usual for up to two minutes after a change in IAM`;
+    return newReason('Propagating', { detail, said });
   }
   const found = role && findRole(observed.roles, role.name);
   const ours =
     role?.kind === 'managed' && (found === undefined || roleOwnership(found, desired.identity).kind === 'ours');
-  return newReason('RoleTrustInvalid', { name: role?.name ?? '', problem, ours });
+  return newReason('RoleTrustInvalid', { name: role?.name ?? '', said, ours });
 }
 
 /** No reconcile sends a failed change again before its backoff is over. */

@@ -372,7 +372,7 @@ describe('Lanes', () => {
 
     it('nor while the objects are not listed', () => {
       const [, , c] = putThree();
-      world.store.markUnknown('the kind is not served');
+      world.store.markUnknown({ reason: 'the kind is not served' });
       expect(aheadOf(c)).to.equal('go');
     });
   });

@@ -180,7 +180,7 @@ describe('connectWatches', () => {
       await takeQueued();
       caches.clusters.replaceAll([], '201');
       expect(await takeQueued()).to.deep.equal(['waiting']);
-      caches.clusters.markUnknown('the kind is not served');
+      caches.clusters.markUnknown({ reason: 'the kind is not served' });
       expect(await takeQueued()).to.deep.equal([]);
       caches.clusters.replaceAll([], '202');
       expect(await takeQueued()).to.deep.equal(['waiting']);

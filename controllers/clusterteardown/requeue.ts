@@ -2,7 +2,8 @@ import { keyOf } from 'controller-runtime/client';
 import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { EventRecorder, InvolvedObject } from 'controller-runtime/events';
 import { after, backOff } from '../shared/requeue.ts';
-import { type ApiRejection, describeApiRejection } from '../shared/api-rejections.ts';
+import { type ApiRejection, partsOfRejection } from '../shared/api-rejections.ts';
+import { joinParts, RETRIES } from '../shared/message.ts';
 
 /** For errors that need a user or an operator to act. */
 const API_REJECTED: Requeue = after(15_000, 'the API server refuses what the teardown needs');
@@ -38,7 +39,7 @@ export function reportRejection(
     [kind]: keyOf({ metadata }),
     rejection: rejection.message,
   });
-  const message = `${describeApiRejection(rejection)}. ${rejection.remedy}. The controller keeps retrying.`;
+  const message = joinParts({ ...partsOfRejection(rejection), outlook: RETRIES });
   recorder.record({ apiVersion, kind, metadata }, 'Warning', 'APIServerRefused', message);
   return API_REJECTED;
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { json } from 'controller-runtime/testing';
 import * as E from 'fp-ts/lib/Either.js';
 import { ARN, IdentitiesFixture, CONTROLLER, NAMESPACE, ROLE, SECOND, STATIC } from './testing/fixture.ts';
 
@@ -145,6 +146,15 @@ describe('credential sources', () => {
           'Secret capaf-system/the-secret of AWSClusterStaticIdentity "keys" cannot be read: ' +
           'getting secrets capaf-system/the-secret: no answer: connection refused',
       });
+    });
+
+    it('that the manager may not read', async () => {
+      fixture.api.intercept = ({ path }) =>
+        path.includes('/secrets/')
+          ? json(403, { kind: 'Status', code: 403, reason: 'Forbidden', message: 'no' })
+          : undefined;
+      expect(await fixture.findProblem(STATIC, 'keys')).to.include({ reason: 'IdentityUnreadable' });
+      expect(await fixture.findProblem(STATIC, 'keys')).to.deep.include({ obstacle: { kind: 'forbidden' } });
     });
 
     it('as interrupted after the signal of the reconcile has aborted', async () => {

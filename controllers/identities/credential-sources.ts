@@ -73,15 +73,20 @@ function sourceFromSecret(
   const { secretRef } = identity.spec;
   const name = credentialsName(identityRefOf(identity));
   const secret = `Secret ${secrets.namespace}/${secretRef}`;
-  const failWith = (reason: CredentialsProblemReason, what: string, missing?: string) =>
-    E.left({ reason, message: `${secret} of ${name} ${what}`, ...(missing !== undefined && { missing }) });
+  const failWith = (
+    reason: CredentialsProblemReason,
+    what: string,
+    facts: Pick<CredentialsProblem, 'missing' | 'obstacle'> = {},
+  ) => E.left({ reason, message: `${secret} of ${name} ${what}`, ...facts });
   switch (state.kind) {
     case 'absent':
-      return failWith('SecretNotFound', 'does not exist', secret);
+      return failWith('SecretNotFound', 'does not exist', { missing: secret });
     case 'incomplete':
       return failWith('SecretIncomplete', `has no ${state.missing.join(' and no ')}`);
     case 'unreadable':
-      return failWith('IdentityUnreadable', `cannot be read: ${state.reason}`);
+      return failWith('IdentityUnreadable', `cannot be read: ${state.reason}`, {
+        ...(state.obstacle && { obstacle: state.obstacle }),
+      });
     case 'complete':
       return E.right({
         source: {

@@ -85,6 +85,7 @@ describe('identities', () => {
         message:
           'spec.identityRef of the control plane names AWSClusterStaticIdentity "keys", which the controller cannot read: the API server does not serve ' +
           'awsclusterstaticidentities.infrastructure.cluster.x-k8s.io',
+        obstacle: { kind: 'notServed', resource: 'awsclusterstaticidentities.infrastructure.cluster.x-k8s.io' },
       });
       fixture.api.serve(KINDS[STATIC]);
       fixture.create(STATIC, 'keys', { secretRef: 'keys' });

@@ -117,7 +117,11 @@ function findIdentity(
   if (lookup.kind === 'absent')
     return failWith('IdentityNotFound', `${message}, which does not exist`, credentialsName(reference));
   if (lookup.kind === 'unknown')
-    return failWith('IdentityUnreadable', `${message}, which the controller cannot read: ${lookup.reason}`);
+    return E.left({
+      reason: 'IdentityUnreadable',
+      message: `${message}, which the controller cannot read: ${lookup.reason}`,
+      ...(lookup.obstacle && { obstacle: lookup.obstacle }),
+    });
   const { decoded } = lookup;
   if (E.isRight(decoded)) return decoded;
   return failWith('IdentityInvalid', `${credentialsName(reference)} is not valid: ${describeProblems(decoded.left)}`);
@@ -142,7 +146,8 @@ function checkNamespace(
   if (lookup.kind !== 'found') {
     const because = lookup.kind === 'unknown' ? lookup.reason : 'the namespace is not known yet';
     const message = `${name} selects namespaces by label, but the controller cannot read the labels of namespace "${namespace}": ${because}`;
-    return { reason: 'IdentityUnreadable', message };
+    const obstacle = lookup.kind === 'unknown' ? lookup.obstacle : undefined;
+    return { reason: 'IdentityUnreadable', message, ...(obstacle && { obstacle }) };
   }
   const selected = evaluateSelector(permission.selector, lookup.object.metadata.labels ?? {});
   if (E.isRight(selected)) return selected.right ? undefined : denied(NOT_SELECTED);

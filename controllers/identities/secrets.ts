@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { SingleFlight, sleep, untilAborted } from 'controller-runtime/async';
-import { isUndecodable, type KubeClient, type KubeObject, type Resource } from 'controller-runtime/client';
+import { isForbidden, isUndecodable, type KubeClient, type KubeObject, type Resource } from 'controller-runtime/client';
+import type { Unreadable } from 'controller-runtime/cache';
 import { Lru } from 'controller-runtime/collections';
 import type { Clock, Ms } from 'controller-runtime/env';
 import type { Runnable } from 'controller-runtime/manager';
@@ -31,7 +32,7 @@ export type SecretState =
   | { readonly kind: 'complete'; readonly version: string; readonly credentials: AwsCredentials }
   | { readonly kind: 'incomplete'; readonly version: string; readonly missing: readonly string[] }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unreadable'; readonly reason: string };
+  | ({ readonly kind: 'unreadable' } & Unreadable);
 
 class CachedSecret {
   /** `undefined` means that the Secret must be read before its next use. */
@@ -142,7 +143,7 @@ export class Secrets implements Runnable {
     } catch (error) {
       // The JSON parser's error message is omitted, because it quotes the answer, which may contain an access key.
       const reason = isUndecodable(error) ? 'the answer of the API server is not valid' : errorMessage(error);
-      return { kind: 'unreadable', reason };
+      return { kind: 'unreadable', reason, ...(isForbidden(error) && { obstacle: { kind: 'forbidden' } }) };
     }
   }
 }

@@ -3,7 +3,8 @@ import type { TypedStoreReader } from 'controller-runtime/cache';
 import { isConflict, isInvalid, isNotFound, keyOf, type KubeObject, type ObjectKey } from 'controller-runtime/client';
 import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import { type AWSFargateProfile, WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
-import { apiRejectionFrom, describeApiRejection } from '../shared/api-rejections.ts';
+import { apiRejectionFrom, partsOfRejection } from '../shared/api-rejections.ts';
+import { joinParts } from '../shared/message.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { FOREIGN_SCHEMA_REMEDY, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { PROFILES } from '../shared/live-profiles.ts';
@@ -126,7 +127,7 @@ function refusalOf(action: Action, error: unknown): GroupState | undefined {
       : errorState('ChangeRefused', `${words}. ${AFTER_REFUSED_CHANGE}`);
   }
   const rejection = apiRejectionFrom(error);
-  return rejection && errorState('APIServerRefused', `${describeApiRejection(rejection)}. ${rejection.remedy}`);
+  return rejection && errorState('APIServerRefused', joinParts(partsOfRejection(rejection)));
 }
 
 const AFTER_REFUSED_CHANGE =

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { KubeError } from 'controller-runtime/client';
-import { apiRejectionFrom, describeApiRejection } from './api-rejections.ts';
+import { apiRejectionFrom, partsOfRejection } from './api-rejections.ts';
+import { joinParts, RETRIES } from './message.ts';
 
 const DOING = 'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io team-a/web';
 const said = (status: number, reason: string, message: string): KubeError =>
@@ -117,7 +118,7 @@ describe('apiRejectionFrom', () => {
     const rejection =
       apiRejectionFrom(said(500, 'InternalError', `failed calling webhook "${webhook}": ${'no, '.repeat(500)}`)) ??
       expect.fail('no rejection');
-    const text = `${describeApiRejection(rejection)}. ${rejection.remedy}. The controller keeps retrying.`;
+    const text = joinParts({ ...partsOfRejection(rejection), outlook: RETRIES });
     expect(Buffer.byteLength(text)).to.be.at.most(1024);
   });
 

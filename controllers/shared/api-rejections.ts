@@ -1,5 +1,6 @@
 import { GIVE_CREDENTIALS, GRANT, KubeError, NOT_GRANTED } from 'controller-runtime/client';
 import { cut } from 'controller-runtime/text';
+import type { MessageParts } from './message.ts';
 import { CAPA_WEBHOOKS } from './crd/crd-schema.ts';
 
 export interface ApiRejection {
@@ -26,8 +27,11 @@ export function describeApiError({ message }: KubeError): string {
 /** The local port of a TCP or UDP connection. */
 const LOCAL_PORT = /(\b(?:read|write) (?:tcp|udp) )\S+?->/g;
 
-export const describeApiRejection = ({ message }: ApiRejection): string =>
-  `The API server rejects a request of the controller: ${message}`;
+export const partsOfRejection = ({ message, remedy }: ApiRejection): MessageParts => ({
+  problem: 'The API server rejects a request of the controller',
+  remedy,
+  quote: { said: message },
+});
 
 /** Bad request, unauthorized, forbidden, method not allowed, too large, unprocessable: only a user can fix these. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403, 405, 413, 422]);

@@ -57,7 +57,7 @@ describe('listSiblings', () => {
   it('lists nothing while the cache is not filled', () => {
     expect(siblingsOfWeb()).to.deep.equal([]);
     store.replaceAll([named('api')], '1');
-    store.markUnknown('the kind is not served');
+    store.markUnknown({ reason: 'the kind is not served' });
     expect(siblingsOfWeb()).to.deep.equal([]);
   });
 });

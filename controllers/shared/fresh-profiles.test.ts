@@ -121,7 +121,7 @@ describe('newReadFreshProfiles', () => {
 
       it('if the cache is not synced', async () => {
         await fillCache();
-        store.markUnknown('the kind is gone');
+        store.markUnknown({ reason: 'the kind is gone' });
         await listed();
       });
 

@@ -40,7 +40,7 @@ describe('the bundle', () => {
     // The temporary directory of the test is inside the repository, so that the imports of the bundle's entry file
     // resolve to the repository's node_modules.
     await mkdir(join(root, '.tmp'), { recursive: true });
-    directory = await mkdtemp(join(root, '.tmp/bundle-'));
+    directory = await mkdtemp(join(root, ".tmp/bundle of 'me' $HOME-"));
     const entry = join(directory, 'entry.ts');
     await writeFile(entry, source);
     const outfile = join(directory, 'out/manager.mjs');
@@ -98,9 +98,12 @@ describe('the bundle', () => {
       const installed = join(directory, 'node_modules/.bin');
       await mkdir(installed, { recursive: true });
       await writeFile(join(installed, 'node'), '');
-      const remedy = `"make" has installed one: export PATH="${installed}:$PATH"`;
-      const stderr = `The test needs Node.js 22.19 or newer; this is v20.20.2. ${remedy}\n`;
+      const quoted = `'${installed.replaceAll("'", `'\\''`)}'`;
+      const command = `export PATH=${quoted}:"$PATH"`;
+      const stderr = `The test needs Node.js 22.19 or newer; this is v20.20.2. "make" has installed one: ${command}\n`;
       expect(await runWithOldNode()).to.deep.equal({ code: 1, stderr });
+      const { stdout } = await run('/bin/sh', ['-c', `${command}; printf %s "$PATH"`], { env: { PATH: '/bin' } });
+      expect(stdout).to.equal(`${installed}:/bin`);
     });
   });
 

@@ -39,7 +39,7 @@ const [__major, __minor] = process.versions.node.split('.').map(Number);
 if (__major < 22 || (__major === 22 && __minor < 19)) {
   const installed = require('node:url').fileURLToPath(new URL('../node_modules/.bin', import.meta.url));
   const remedy = require('node:fs').existsSync(installed + '/node')
-    ? ' "make" has installed one: export PATH="' + installed + ':$PATH"'
+    ? ' "make" has installed one: export PATH=' + "'" + installed.replaceAll("'", "'\\\\''") + "'" + ':"$PATH"'
     : '';
   console.error('${program} needs Node.js 22.19 or newer; this is ' + process.version + '.' + remedy);
   process.exit(1);

@@ -273,9 +273,7 @@ describe('Sessions', () => {
       const refused = await problem();
       expect(refused).to.include({
         reason: 'CredentialsInvalid',
-        message:
-          'AWS rejects the credentials of the manager itself. AWS says: The security token included in the request is expired ' +
-          '(STS GetCallerIdentity: ExpiredToken)',
+        message: 'AWS rejects the credentials of the manager itself',
       });
       expect(refused.failure).to.include({ code: 'ExpiredToken', statusCode: 403 });
       transport.respond = () => caller('111122223333');

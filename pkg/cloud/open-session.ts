@@ -169,6 +169,6 @@ class IdentitySessions {
 
 function toCredentialsProblem(failure: AwsFailure, identity: Whose): CredentialsProblem {
   if (isCredentialsInvalid(failure)) return rejectedCredentials(failure, credentialsName(identity));
-  const message = `the controller cannot find out the account of the credentials: ${describeFailure(failure)}`;
+  const message = 'the controller cannot find out the account of the credentials';
   return { reason: 'AccountUnknown', message, failure };
 }

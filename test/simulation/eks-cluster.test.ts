@@ -231,7 +231,7 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
     world.aws.admin.removeCluster({ name: 'tools' });
     world.triggerReconcile('web');
     await world.until('it is told', () => world.condition('web', 'Stalled')?.reason === 'EKSClusterNotFound');
-    expect(world.condition('web')?.message).to.include('Or delete this object');
+    expect(world.condition('web')?.message).to.include('If you no longer need the EKS cluster, delete this object. ');
     await world.deleteAndFinish('web');
     expect(role(world)).to.equal(undefined);
   });

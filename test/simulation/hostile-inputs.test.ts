@@ -282,7 +282,12 @@ const INPUTS: readonly Input[] = [
     parseRoleArn(`arn:aws:iam::111122223333:role${text}`),
     findProfileNameProblem(text),
     keikoNames(EksClusterName.of(text), { namespace: 'a', name: 'b' }),
-    messageOf(newReason('WaitingForEKSControlPlane', { detail: `AWSManagedControlPlane ${text} does not exist` })),
+    messageOf(
+      newReason('WaitingForEKSControlPlane', {
+        detail: `AWSManagedControlPlane ${text} does not exist`,
+        remedy: 'Wait',
+      }),
+    ),
     withFieldsOfGroup(text),
   ]),
   ofTexts('a log line', 32 * KIB, (text) =>

@@ -87,7 +87,7 @@ for (const { what, reason, close, open } of WAYS)
       world.delete(WEB);
       await untilDeletionStops(world);
       expect(world.condition(WEB, 'Deleting')?.message).to.contain(
-        ' set spec.deletionPolicy to Retain; the deletion of this object then ends, and its profile and role stay in AWS.',
+        ' set spec.deletionPolicy to Retain; the profile and role then stay in AWS. ',
       );
       expect(world.profile(WEB)?.metadata.finalizers).to.deep.equal([FINALIZER]);
       open(world);
@@ -102,7 +102,7 @@ for (const { what, reason, close, open } of WAYS)
       deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
       await untilDeletionStops(world);
       expect(world.condition(WEB, 'Deleting')?.message).to.contain(
-        ` remove ${FINALIZER} from metadata.finalizers of this object; the deletion of this object then ends, and its profile and role stay in AWS.`,
+        ` remove ${FINALIZER} from metadata.finalizers of this object; the profile and role then stay in AWS. `,
       );
       patchWeb(world, { metadata: { finalizers: null } });
       await world.gone(WEB);

@@ -20,18 +20,20 @@ async function messageOf(world: SimulatedWorld, reason: string, type = 'Ready'):
 
 describe('the words of AWS, not its error code alone, decide', () => {
   const NOT_OFFERED =
-    'AWS names no denied action. Check that AWS offers EKS Fargate in region "us-east-1" and that account 123456789012 may use it, ' +
-    'for example with AWS Support. If so, allow eks:CreateFargateProfile for the credentials that the controller uses. ';
-  for (const [operation, error, remedy] of [
+    'Allow eks:CreateFargateProfile for the credentials that the controller uses. ' +
+    'If this is allowed, AWS may not offer EKS Fargate in region "us-east-1" or to account 123456789012: ask AWS Support. ';
+  for (const [operation, error, remedy, quote = ''] of [
     [
       'CreateFargateProfile',
       `AccessDeniedException:Account ${ACCOUNT} is not authorized to use this service`,
-      `AWS says: Account ${ACCOUNT} is not authorized to use this service (EKS CreateFargateProfile: AccessDeniedException). ${NOT_OFFERED}`,
+      NOT_OFFERED,
+      ` AWS says: Account ${ACCOUNT} is not authorized to use this service (EKS CreateFargateProfile: AccessDeniedException).`,
     ],
     [
       'CreateFargateProfile',
       'AccessDeniedException:',
-      `AWS says: no reason given (EKS CreateFargateProfile: AccessDeniedException). ${NOT_OFFERED}`,
+      NOT_OFFERED,
+      ' AWS says: no reason given (EKS CreateFargateProfile: AccessDeniedException).',
     ],
     [
       'CreateFargateProfile',
@@ -46,14 +48,16 @@ describe('the words of AWS, not its error code alone, decide', () => {
     [
       'CreateRole',
       `AccessDenied:${MANAGER} is not authorized to perform: iam:CreateRole on resource: arn:aws:iam::1:role/x with an explicit deny in a service control policy: arn:aws:organizations::1:policy/o-1/service_control_policy/p-1`,
-      'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations. Or, if the policy requires a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role. ',
+      'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations, or set spec.roleARN to an existing role. If the policy requires a permissions boundary, set spec.rolePermissionsBoundary. ',
     ],
   ] as const)
     it(`about the remedy for ${error}`, async () => {
       const world = new SimulatedWorld();
       fail(world, operation, error);
       startAndApply(world);
-      expect(await messageOf(world, 'AccessDenied')).to.contain(`${remedy}The controller keeps retrying.`);
+      expect(await messageOf(world, 'AccessDenied')).to.contain(
+        `AWS denies a request of the controller. ${remedy}The controller keeps retrying.${quote}`,
+      );
       world.aws.admin.clearFaults();
       await world.ready('web');
       await world.deleteAndFinish('web');
@@ -112,7 +116,10 @@ describe('the words of AWS, not its error code alone, decide', () => {
     patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
     await world.until('the error', () => world.condition('web', 'Reconciling')?.reason === 'AWSError');
     expect(world.condition('web', 'Reconciling')?.message).to.contain(
-      'AWS says that Fargate profile "default_web" does not exist: The specified resource does not exist. (EKS TagResource: NotFoundException)',
+      'AWS reports that Fargate profile "default_web" does not exist. If',
+    );
+    expect(world.condition('web', 'Reconciling')?.message).to.contain(
+      ' AWS says: The specified resource does not exist. (EKS TagResource: NotFoundException).',
     );
     world.aws.admin.clearFaults();
     await world.ready('web');
@@ -122,9 +129,10 @@ describe('the words of AWS, not its error code alone, decide', () => {
   it('about the field, if they name none and the spec has a namespace that Kubernetes cannot have', async () => {
     const world = new SimulatedWorld();
     startAndApply(world, { selectors: [{ namespace: 'web' }, { namespace: 'kafka_east_1' }] });
-    expect(await messageOf(world, 'Refused')).to.contain(
-      'AWS says: The namespace provided is invalid. (EKS CreateFargateProfile: InvalidParameterException). Fix spec.selectors[1].namespace "kafka_east_1": ' +
-        'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here. ',
+    expect(await messageOf(world, 'Refused')).to.equal(
+      'AWS rejects a request of the controller. Fix spec.selectors[1].namespace "kafka_east_1": ' +
+        'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here. The controller keeps retrying. ' +
+        'AWS says: The namespace provided is invalid. (EKS CreateFargateProfile: InvalidParameterException).',
     );
     patchWeb(world, { spec: { selectors: [{ namespace: 'kafka-east-1' }] } });
     await world.ready('web');

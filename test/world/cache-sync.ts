@@ -35,7 +35,7 @@ export async function waitForCacheSync(world: World, { controlPlanes = true } = 
   );
   await world.apply({ ...clusterObject(name), spec: { paused: false } });
   await expectMessage(
-    `Cluster default/${name} has no spec.controlPlaneRef yet. If the Cluster has spec.topology, Cluster API sets this field. Otherwise set it yourself. The controller waits and then continues.`,
+    `Cluster default/${name} has no spec.controlPlaneRef yet. Set this field, unless the Cluster has spec.topology: Cluster API then sets it. The controller waits and then continues.`,
   );
   if (controlPlanes) {
     await world.apply(clusterObject(name), controlPlaneObject(name, {}));

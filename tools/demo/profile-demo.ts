@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { shellCommand } from 'controller-runtime/text';
 import { leftovers } from '../../test/aws/admin/expect-nothing-left.ts';
 import { kubectl } from '../../test/envtest/clients/kubectl.ts';
 import { AWS_KEY } from '../../test/world/world.ts';
@@ -74,17 +75,21 @@ export type Suggestion = readonly [words: string, command: string];
 export function printShellSetUp({ printer, environment }: Pick<DemoContext, 'printer' | 'environment'>): void {
   const { controlPlane, awsUrl } = environment;
   printer.heading('Try these commands in another terminal');
-  printer.line(`  export KUBECONFIG=${controlPlane.kubeconfigPath}`);
-  printer.line(`  alias kubectl=${controlPlane.kubectlPath}`);
+  printer.line(`  ${shellCommand(['export', `KUBECONFIG=${controlPlane.kubeconfigPath}`])}`);
+  printer.line(`  ${aliasCommand('kubectl', [controlPlane.kubectlPath])}`);
   printer.line(`  emulator=${awsUrl}/_emulator`);
 }
+
+/** Returns a command after which the shell runs `words` for `name`. The shell reads the words twice. */
+const aliasCommand = (name: string, words: readonly string[]): string =>
+  shellCommand(['alias', `${name}=${shellCommand(words)}`]);
 
 /** Prints the variables with which capaf reads the emulated AWS. */
 function printCapafSetUp(printer: Printer, awsUrl: string, region: string): void {
   printer.line(`  export AWS_ENDPOINT_URL=${awsUrl} AWS_REGION=${region}`);
   printer.line(`  export AWS_ACCESS_KEY_ID=${AWS_KEY} AWS_SECRET_ACCESS_KEY=any`);
   // The Node.js of the user's shell may be too old for capaf.
-  printer.line(`  alias capaf="'${process.execPath}' '${CAPAF}'"`);
+  printer.line(`  ${aliasCommand('capaf', [process.execPath, CAPAF])}`);
 }
 
 export function printSuggestions(printer: Printer, suggestions: readonly Suggestion[]): void {
@@ -106,7 +111,10 @@ export async function showNextSteps({ printer, environment }: DemoContext): Prom
       'What the controller would do for a change, before it is applied',
       "kubectl get awsfp web -o yaml | sed 's/4711/4712/' | capaf plan -f -",
     ],
-    ['Which profile takes a pod, and why', `capaf explain pod -f '${POD_MANIFEST}' --cluster my-cluster`],
+    [
+      'Which profile takes a pod, and why',
+      shellCommand(['capaf', 'explain', 'pod', '-f', POD_MANIFEST, '--cluster', 'my-cluster']),
+    ],
     ['Whether the installation is sound', 'capaf doctor'],
     ['Show the conditions and events of the profile', 'kubectl describe awsfp web'],
     ['Watch the profiles with all columns', 'kubectl get awsfp -o wide -w'],

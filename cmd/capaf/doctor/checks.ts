@@ -4,6 +4,7 @@ import type { LeaseSpec } from 'controller-runtime/election';
 import type { Ms } from 'controller-runtime/env';
 import { textAt } from 'controller-runtime/json';
 import { OLDEST_MINOR, tooOld } from 'controller-runtime/manager';
+import { shellCommand } from 'controller-runtime/text';
 import { PROVIDER } from '../../../api/v1beta2/index.ts';
 import { writersOf } from '../../../controllers/crdkeeper/parts.ts';
 import { compareSchema } from '../../../controllers/shared/crd/crd-schema.ts';
@@ -12,7 +13,6 @@ import { missingStoredVersions } from '../../../controllers/shared/crd/stored-ve
 import { VERSION } from '../../../pkg/version.ts';
 import type { Answer } from '../aws.ts';
 import type { Deployment } from '../deployment.ts';
-import { shellCommand } from '../shell.ts';
 import type { Result } from '../tree.ts';
 import { checkCapacity } from './capacity.ts';
 import { type DnsFacts, checkDns } from './dns.ts';

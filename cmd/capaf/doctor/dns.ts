@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ms } from 'controller-runtime/env';
+import { shellCommand } from 'controller-runtime/text';
 import { tolerate } from '../aws.ts';
 import { DEPLOYMENTS, toDeployment } from '../deployment.ts';
 import { decide } from '../explain/decide.ts';
@@ -7,7 +8,6 @@ import { podOf } from '../explain/pod.ts';
 import { mergeProfiles } from '../explain/profiles.ts';
 import type { Io } from '../io.ts';
 import { type KubeAccess, findEksCluster } from '../kube.ts';
-import { shellCommand } from '../shell.ts';
 import { type ClusterOptions, openPodCluster } from '../workload.ts';
 import type { Check, Verdict } from './checks.ts';
 import type { AwsFacts } from './read-aws.ts';
@@ -20,13 +20,17 @@ const SEE_PAGE = 'See docs/fargate-only.md';
 export type DnsFacts = NonNullable<Awaited<ReturnType<typeof readDns>>>;
 
 /** Reads CoreDNS in the cluster of --cluster, if it is set. @throws Failure if there is no such Cluster */
-export async function readDns({ cluster: name, workloadKubeconfig }: ClusterOptions, management: KubeAccess, io: Io) {
+export async function readDns(
+  { cluster: name, workload: given }: ClusterOptions & { readonly workload: KubeAccess | undefined },
+  management: KubeAccess,
+  io: Io,
+) {
   if (name === undefined) return undefined;
   const { signal } = io;
   const cluster = { namespace: management.namespace, name };
   const { name: eksCluster } = await findEksCluster(management.client, cluster, signal);
   const answer = await tolerate(signal, async () => {
-    await using workload = await openPodCluster({ cluster }, { workloadKubeconfig }, management, io);
+    await using workload = await openPodCluster({ cluster }, { workload: given }, management, io);
     const { client } = workload;
     const object = await client.get(DEPLOYMENTS, COREDNS, { signal });
     const { items: nodes } = await client.list(NODES, { labelSelector: OTHER_NODES, limit: 1, signal });

@@ -1,10 +1,10 @@
 import { keyText, type KubeObject } from 'controller-runtime/client';
+import { shellCommand } from 'controller-runtime/text';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { recordOf } from '../../../controllers/shared/record.ts';
 import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
-import { shellCommand } from '../shell.ts';
 import type { AwsFacts, TaggedRole } from './read-aws.ts';
 import { decoded, orNone } from './read-cluster.ts';
 

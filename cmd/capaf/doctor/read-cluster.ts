@@ -138,7 +138,7 @@ async function readIdentities(listIn: (resource: Resource) => Promise<Answer<Obj
     const store = new Store({ name: resource.plural, logger: SILENT });
     const listed = await listIn(resource);
     if (E.isRight(listed)) store.replaceAll(listed.right, '');
-    else store.markUnserved(listed.left);
+    else store.markUnserved({ reason: listed.left });
     stores.set(resource.plural, store);
   }
   const storeOf = (plural: string): Store => stores.get(plural) ?? new Store({ name: plural, logger: SILENT });

@@ -7,7 +7,7 @@ import { type ExitCode, type Io, alignColumns, tell } from '../io.ts';
 import { openKube } from '../kube.ts';
 import type { CommonOptions } from '../program.ts';
 import { COLORS, type Result } from '../tree.ts';
-import { type ClusterOptions, requireWorkloadKubeconfig } from '../workload.ts';
+import { type ClusterOptions, openWorkloadKubeconfig } from '../workload.ts';
 import { type Check, checkAll } from './checks.ts';
 import { readDns } from './dns.ts';
 import { findOrphans } from './orphans.ts';
@@ -20,11 +20,11 @@ export interface DoctorOptions extends Omit<CommonOptions, 'namespace'>, Omit<Cl
 }
 
 export async function runDoctor(options: DoctorOptions, io: Io): Promise<ExitCode> {
-  requireWorkloadKubeconfig(options, io);
+  await using workload = openWorkloadKubeconfig(options, io);
   await using kube = openKube({ ...options, namespace: options.clusterNamespace }, io);
   await using aws = openAws(options, io);
   const cluster = await readCluster(kube.client, options.managerNamespace, io.signal);
-  const dns = await readDns(options, kube, io);
+  const dns = await readDns({ ...options, workload }, kube, io);
   const facts = await readAws(aws, cluster, options.scanRoles === true, io.clock.now());
   // The objects are listed again after AWS was read, so that resources of a new object do not count as orphans.
   const objects = await listAllObjects(kube.client, io.signal);

@@ -1,9 +1,9 @@
 import { formatTimestamp as time, type Ms } from 'controller-runtime/env';
+import { shellCommand } from 'controller-runtime/text';
 import type { FargateSelector } from '../../../pkg/cloud/index.ts';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
 import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { findMismatch } from '../../../pkg/fargate/selectors.ts';
-import { shellCommand } from '../shell.ts';
 import type { Pod } from './pod.ts';
 
 /** The facts come from EKS, from the profile's AWSFargateProfile, or from both. */

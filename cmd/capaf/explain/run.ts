@@ -25,7 +25,7 @@ import {
   openManagement,
   openPodCluster,
   requireCluster,
-  requireWorkloadKubeconfig,
+  openWorkloadKubeconfig,
 } from '../workload.ts';
 import { type ProfileVerdict, type Verdict, decide } from './decide.ts';
 import { type Violation, findLimits } from './fargate-limits.ts';
@@ -65,10 +65,10 @@ export async function runExplainPod(name: string | undefined, options: ExplainOp
   const { filename } = options;
   requireCluster(options);
   if (name === undefined && filename === undefined) throw new Failure('name a pod, or a file with -f');
-  requireWorkloadKubeconfig(options, io);
+  await using given = openWorkloadKubeconfig(options, io);
   await using aws = openAws(options, io);
   await using management = openManagement(options, io);
-  const open = () => openWorkload(options, management, io);
+  const open = () => openWorkload({ ...options, workload: given }, management, io);
   const opened = filename === undefined ? E.right(await open()) : await tolerate(io.signal, open);
   await using workload = E.isRight(opened) ? opened.right : undefined;
   const noWorkload = E.isLeft(opened) ? opened.left : NOT_ASKED;
@@ -82,9 +82,13 @@ const NOT_ASKED = 'its cluster was not asked; --kubeconfig or --context names it
  * With --eks-cluster, the pod's cluster is that of --kubeconfig and --context, as in kubectl. The current context may
  * belong to any cluster, so it is not used for a manifest.
  */
-async function openWorkload(options: ExplainOptions, management: KubeAccess | undefined, io: Io) {
-  const { workloadKubeconfig, filename, cluster: name = '', eksCluster, kubeconfig, context } = options;
-  if (management === undefined && filename !== undefined && (workloadKubeconfig ?? kubeconfig ?? context) === undefined)
+async function openWorkload(
+  options: ExplainOptions & { readonly workload: KubeAccess | undefined },
+  management: KubeAccess | undefined,
+  io: Io,
+) {
+  const { workload, filename, cluster: name = '', eksCluster, kubeconfig, context } = options;
+  if (management === undefined && filename !== undefined && (workload ?? kubeconfig ?? context) === undefined)
     return undefined;
   const cluster = management && { namespace: management.namespace, name };
   return openPodCluster({ cluster, eksCluster }, options, management, io);

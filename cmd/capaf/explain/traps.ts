@@ -1,9 +1,9 @@
 import { formatTimestamp as time } from 'controller-runtime/env';
+import { shellCommand } from 'controller-runtime/text';
 import type { EksClusterName, RoleArn } from '../../../api/names.ts';
 import type { FargateProfile, Session } from '../../../pkg/cloud/index.ts';
 import { type Asked, type AwsAccess, attempt, readFreeAddresses, seen } from '../aws.ts';
 import { readPodRole } from '../pod-role.ts';
-import { shellCommand } from '../shell.ts';
 
 /** Finds reasons in AWS why a profile's pods may not start. */
 export const findTraps = async (

@@ -1,9 +1,9 @@
 import { isRecord, textAt } from 'controller-runtime/json';
+import { shellCommand } from 'controller-runtime/text';
 import * as external from '../../../api/external/index.ts';
 import { keikoNames } from '../../../pkg/fargate/keiko-names.ts';
 import { type Path, type SourceDocument, decodeAt, itemsAt, valueAt } from '../documents.ts';
 import { Failure } from '../io.ts';
-import { shellCommand } from '../shell.ts';
 import {
   type SourceProfile,
   clusterField,

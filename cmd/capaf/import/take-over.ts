@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { stringify } from 'yaml';
-import { escapeHidden, hasHidden, toPrintableLine } from 'controller-runtime/text';
+import { escapeHidden, hasHidden, shellCommand, toPrintableLine } from 'controller-runtime/text';
 import type { ClusterName, EksClusterName } from '../../../api/names.ts';
 import { API_VERSION, KIND, MAX_ADDITIONAL_TAGS, PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile, ProfileLookup } from '../../../pkg/cloud/index.ts';
@@ -9,7 +9,6 @@ import { describeDifferentFields } from '../../../pkg/fargate/differences.ts';
 import * as tagKeys from '../../../pkg/fargate/tags/tag-keys.ts';
 import { validateTag } from '../../../pkg/fargate/tags/tag-limits.ts';
 import type { Answer } from '../aws.ts';
-import { shellCommand } from '../shell.ts';
 import type { SourceProfile } from './facts.ts';
 
 /** From the options: the new objects' place, and the profiles' EKS cluster. */

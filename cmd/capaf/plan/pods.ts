@@ -21,7 +21,7 @@ type PodsByProfile = ReadonlyMap<string, RunningPods>;
 
 interface Access {
   readonly kube: KubeAccess;
-  readonly options: AwsOptions & { readonly workloadKubeconfig?: string | undefined };
+  readonly options: AwsOptions & { readonly workload: KubeAccess | undefined };
 }
 
 /** Adds to each profile deletion the pods that run on the profile, or adds to `notes` why they are not known. */
@@ -65,7 +65,7 @@ async function readPods(
   { kube, options }: Access,
   io: Io,
 ): Promise<PodsByProfile> {
-  if (options.workloadKubeconfig !== undefined && clusters > 1)
+  if (options.workload !== undefined && clusters > 1)
     throw new Failure('the plan has several clusters. Plan the objects of each cluster on their own');
   const { namespace = '', clusterName: name, eksCluster, region } = object ?? {};
   const target = { eksCluster, region, cluster: name === undefined ? undefined : { namespace, name } };

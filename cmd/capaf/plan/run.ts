@@ -10,7 +10,7 @@ import { type ExitCode, Failure, type Io, tell } from '../io.ts';
 import { type KubeAccess, openKube } from '../kube.ts';
 import { CHOOSE_OBJECTS, listObjects, requireOneNamespace } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
-import { requireWorkloadKubeconfig } from '../workload.ts';
+import { openWorkloadKubeconfig } from '../workload.ts';
 import { dryRun, readManifests } from './manifests.ts';
 import type { ChangedField } from './planned-aws.ts';
 import { type Outcome, startPlanner } from './planner.ts';
@@ -27,7 +27,7 @@ export interface PlanOptions extends CommonOptions {
 export async function runPlan(names: readonly string[], options: PlanOptions, io: Io): Promise<ExitCode> {
   const { filename = [] } = options;
   requireObjects(names, options);
-  requireWorkloadKubeconfig(options, io);
+  await using workload = openWorkloadKubeconfig(options, io);
   const manifests = await readManifests(filename, io);
   if (manifests.length === 0 && filename.length > 0)
     throw new Failure(`there is no AWSFargateProfile in ${filename.join(', ')}`);
@@ -67,7 +67,7 @@ export async function runPlan(names: readonly string[], options: PlanOptions, io
     const { account } = session.right;
     const notes = unseen === undefined ? [] : [unseen];
     const planned = await planner.plan(keys, account);
-    const objects = await addPods(planned, notes, { kube, options }, io);
+    const objects = await addPods(planned, notes, { kube, options: { ...options, workload } }, io);
     const text = describePlan(objects, account, notes);
     return tell(io, options, { account, objects, notes }, text, objects.every(isAtRest));
   } finally {

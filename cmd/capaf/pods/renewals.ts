@@ -1,4 +1,4 @@
-import { shellCommand } from '../shell.ts';
+import { shellCommand } from 'controller-runtime/text';
 import type { FargatePod } from './read.ts';
 
 /** Pods move to new nodes if their owner is restarted, or if they are deleted and their owner creates new ones. */

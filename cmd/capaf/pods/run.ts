@@ -1,6 +1,12 @@
 import { type ExitCode, type Io, tell } from '../io.ts';
 import type { CommonOptions } from '../program.ts';
-import { type ClusterOptions, openManagement, openPodCluster, requireCluster } from '../workload.ts';
+import {
+  type ClusterOptions,
+  openManagement,
+  openPodCluster,
+  openWorkloadKubeconfig,
+  requireCluster,
+} from '../workload.ts';
 import { describePods } from './describe.ts';
 import { type FargatePod, type PodFacts, readPods } from './read.ts';
 import { renewalsOf } from './renewals.ts';
@@ -13,10 +19,11 @@ export interface PodsOptions extends CommonOptions, ClusterOptions {
 
 export async function runPods(options: PodsOptions, io: Io): Promise<ExitCode> {
   requireCluster(options);
-  const { cluster: name, eksCluster, workloadKubeconfig } = options;
-  await using management = workloadKubeconfig === undefined ? openManagement(options, io) : undefined;
+  const { cluster: name, eksCluster } = options;
+  await using given = openWorkloadKubeconfig(options, io);
+  await using management = given === undefined ? openManagement(options, io) : undefined;
   const cluster = management && name !== undefined ? { namespace: management.namespace, name } : undefined;
-  await using workload = await openPodCluster({ cluster, eksCluster }, options, management, io);
+  await using workload = await openPodCluster({ cluster, eksCluster }, { ...options, workload: given }, management, io);
   const namespace = options.allNamespaces === true ? undefined : workload.namespace;
   const report = {
     namespace: namespace ?? null,

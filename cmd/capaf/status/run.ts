@@ -8,7 +8,7 @@ import { openKube } from '../kube.ts';
 import { requireOneNamespace } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
 import { type TreeNode, renderTree } from '../tree.ts';
-import { type ClusterOptions, openPodCluster, requireWorkloadKubeconfig } from '../workload.ts';
+import { type ClusterOptions, openPodCluster, openWorkloadKubeconfig } from '../workload.ts';
 import { type Target, readEksCluster, readStatus } from './read.ts';
 
 export interface StatusOptions extends CommonOptions, ClusterOptions {
@@ -22,11 +22,16 @@ export async function runStatus(names: readonly string[], options: StatusOptions
   requireOneNamespace(names, allNamespaces);
   if (workloadKubeconfig !== undefined && cluster === undefined && eksCluster === undefined)
     throw new Failure('--workload-kubeconfig is of one cluster: name it with --cluster or --eks-cluster');
-  requireWorkloadKubeconfig(options, io);
+  await using workload = openWorkloadKubeconfig(options, io);
   await using aws = openAws(options, io);
   await using management = eksCluster === undefined ? openKube(options, io) : undefined;
   const openPods = ({ cluster: key, eksCluster: of }: Target) =>
-    openPodCluster({ cluster: key, eksCluster: of?.name, region: of?.region }, options, management, io);
+    openPodCluster(
+      { cluster: key, eksCluster: of?.name, region: of?.region },
+      { ...options, workload },
+      management,
+      io,
+    );
   const access = { aws, management, openPods, now: io.clock.now(), signal: io.signal };
   const namespace = allNamespaces ? undefined : management?.namespace;
   const target = { name: EksClusterName.of(eksCluster ?? ''), region: aws.region };

@@ -77,14 +77,14 @@ describe('reasonForFailure', () => {
     ['spec', 'Fix spec.subnetIDs, or the AWS resource that it names. The controller'],
     [
       'controlPlane',
-      'Fix spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs. The controller',
+      'Fix spec.network.subnets of the control plane, or name other subnets in spec.subnetIDs. The controller',
     ],
     ['eks', 'Name private subnets in spec.subnetIDs. The controller'],
   ] as const)
     it(`names the field of the subnets if AWS rejects subnets of: ${subnets}`, () => {
       const failure = eks('InvalidParameterException', 400, 'Subnet subnet-0a is not a private subnet');
-      expect(messageFor(failure, { subnets })).to.contain(
-        `AWS says: Subnet subnet-0a is not a private subnet (EKS CreateFargateProfile: InvalidParameterException). ${correction}`,
+      expect(messageFor(failure, { subnets })).to.equal(
+        `AWS rejects a request of the controller. ${correction} keeps retrying. AWS says: Subnet subnet-0a is not a private subnet (EKS CreateFargateProfile: InvalidParameterException).`,
       );
     });
 
@@ -101,8 +101,8 @@ describe('reasonForFailure', () => {
     });
 
   it('says that AWS does not answer only if it was asked and sent nothing', () => {
-    const unusable = 'AWS gives no usable answer to a request of the controller: ';
-    expect(messageFor(unanswered('NoAnswer'))).to.include('AWS does not answer a request of the controller: ');
+    const unusable = 'AWS gives no usable answer to a request of the controller. ';
+    expect(messageFor(unanswered('NoAnswer'))).to.include('AWS does not answer a request of the controller. ');
     expect(messageFor(unanswered('NotPrepared', late))).to.include(unusable);
     expect(messageFor(eks('ServerException', 503))).to.include(unusable);
     expect(messageFor(eks('Undecodable', 502))).to.include(unusable);
@@ -126,9 +126,11 @@ describe('reasonForFailure', () => {
 
   it('names the identity whose credentials AWS rejects, and the way out of a deletion', () => {
     expect(messageFor(expiredToken, { identity: TENANT })).to.match(
-      /^AWS rejects the credentials of AWSClusterRoleIdentity "team-a"\. AWS says: .* in its Secret/,
+      /^AWS rejects the credentials of AWSClusterRoleIdentity "team-a"\. Renew .* in its Secret.*\. AWS says: /,
     );
-    expect(messageFor(unknownToken, { abandonment: 'retain' })).to.contain('Or set spec.deletionPolicy to Retain');
+    expect(messageFor(unknownToken, { abandonment: 'retain' })).to.contain(
+      'To end the deletion of this object at once, set spec.deletionPolicy to Retain; the profile and role then stay in AWS. ',
+    );
   });
 });
 

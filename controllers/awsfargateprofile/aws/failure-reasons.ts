@@ -1,6 +1,7 @@
 import { DeadlineExceeded } from 'controller-runtime/async';
 import * as aws from '../../../pkg/cloud/index.ts';
 import type { Target } from '../goal/target.ts';
+import type { Unavailability } from '../reasons/aws-calls.ts';
 import type { Abandonment, SubnetSource } from '../reasons/wording.ts';
 import { type AffectedConditionType, type Reason, inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 
@@ -43,10 +44,11 @@ export const callContext = (
 
 /** Returns why the object has no session. The reason is unreported while the manager stops. */
 export function reasonForCredentials(
-  { reason, message, failure, whose, missing = '' }: aws.CredentialsProblem,
+  { reason, message, failure, whose, missing = '', obstacle }: aws.CredentialsProblem,
   context: CallContext,
 ): Reason {
   const { abandonment, isOfObject = false } = context;
+  const said = failure && { said: aws.describeFailure(failure) };
   switch (reason) {
     case 'Interrupted':
       return newReason('NotNow', { because: message });
@@ -58,14 +60,21 @@ export function reasonForCredentials(
     case 'RegionInvalid':
       return newReason('RegionInvalid', { region: context.region, abandonment, isOfObject });
     case 'CredentialsInvalid':
-      return newReason(reason, { detail: message, whose, abandonment });
+      return newReason(reason, { detail: message, whose, abandonment, ...said });
+    case 'IdentityUnreadable':
+      return newReason(reason, { detail: message, ...(obstacle && { obstacle }) });
     case 'IdentityNotFound':
     case 'SecretNotFound':
       return newReason(reason, { detail: message, missing, abandonment });
     case 'AssumeRoleDenied':
-      return newReason(reason, { detail: message, denial: aws.readDenial(failure?.message ?? ''), abandonment });
+      return newReason(reason, {
+        detail: message,
+        denial: aws.readDenial(failure?.message ?? ''),
+        abandonment,
+        ...said,
+      });
     default:
-      return newReason(reason, { detail: message, abandonment, isOfObject });
+      return newReason(reason, { detail: message, abandonment, isOfObject, ...said });
   }
 }
 
@@ -81,8 +90,12 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
   if (aws.isNotDispatched(failure) && !isLate(failure)) return newReason('NotNow', { because: failure.message });
   if (aws.isCredentialsInvalid(failure)) {
     const whose = aws.credentialsName(context.identity);
-    const message = `AWS rejects the credentials of ${whose}. AWS says: ${detail}`;
-    return newReason('CredentialsInvalid', { detail: message, whose, abandonment });
+    return newReason('CredentialsInvalid', {
+      detail: `AWS rejects the credentials of ${whose}`,
+      said: detail,
+      whose,
+      abandonment,
+    });
   }
   if (failure.acceptedIn !== undefined && aws.isRegionNotEnabled(failure)) {
     const { acceptedIn } = failure;
@@ -91,31 +104,8 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
   }
   if (aws.isNotPrepared(failure) && !isLate(failure))
     return newReason('SDKRefused', { ...said, region, abandonment, isOfObject });
-  if (aws.isThrottled(failure))
-    return newReason('AWSUnavailable', {
-      ...said,
-      detail: `AWS throttles the requests of the controller. AWS says: ${detail}`,
-      why: 'throttled',
-    });
-  if (aws.isNotDispatched(failure))
-    return newReason('AWSUnavailable', {
-      ...said,
-      detail: `AWS throttles the requests of the controller, or the controller has too many requests for this AWS account. A request has waited too long for ${detail}`,
-      why: 'throttled',
-    });
-  if (aws.isSignatureTimeRejected(failure))
-    return newReason('AWSUnavailable', {
-      ...said,
-      detail: `AWS rejects the time in the signature of a request of the controller. AWS says: ${detail}`,
-      why: 'signatureTime',
-    });
-  if (aws.isUnavailable(failure) || isLate(failure))
-    return newReason('AWSUnavailable', {
-      ...said,
-      detail: `AWS ${failure.code === 'NoAnswer' ? 'does not answer' : 'gives no usable answer to'} a request of the controller: ${detail}`,
-      // An `Undecodable` response may be a proxy's error page, so its status code may not come from the AWS service.
-      ...(failure.statusCode !== undefined && failure.code !== 'Undecodable' && { why: 'serviceError' }),
-    });
+  const why = unavailabilityOf(failure);
+  if (why !== undefined) return newReason('AWSUnavailable', { ...said, why });
   if (aws.isAccessDenied(failure))
     return newReason('AccessDenied', {
       ...said,
@@ -145,6 +135,16 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
         ...said,
         ...(aws.isNotFound(failure) && resource !== undefined && { missing: resource }),
       });
+}
+
+function unavailabilityOf(failure: aws.AwsFailure): Unavailability | undefined {
+  if (aws.isThrottled(failure)) return 'throttled';
+  if (aws.isNotDispatched(failure)) return 'queued';
+  if (aws.isSignatureTimeRejected(failure)) return 'signatureTime';
+  if (!aws.isUnavailable(failure) && !isLate(failure)) return undefined;
+  if (failure.code === 'NoAnswer') return 'noAnswer';
+  // An `Undecodable` response may be a proxy's error page, so its status code may not come from the AWS service.
+  return failure.statusCode === undefined || failure.code === 'Undecodable' ? 'undecodable' : 'serviceError';
 }
 
 /** The deadline may pass in the rate limiter, while the request is signed, or before AWS answers. */

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { Decoded, TypedListing, TypedLookup, TypedStoreReader } from 'controller-runtime/cache';
+import type { Decoded, TypedListing, TypedLookup, TypedStoreReader, Unreadable } from 'controller-runtime/cache';
 import {
   keyOf,
   keyText,
@@ -12,6 +12,8 @@ import type { ReconcileContext } from 'controller-runtime/controller';
 import {
   type AWSManagedControlPlane,
   type Cluster,
+  CONTROL_PLANE_GROUP,
+  CONTROL_PLANE_PLURAL,
   decodeAWSManagedControlPlane,
   decodeCluster,
 } from '../../../api/external/index.ts';
@@ -36,9 +38,8 @@ export type InputLookup<A> =
   { readonly kind: 'found'; readonly object: A } | { readonly kind: 'absent' } | UnreadableInput;
 
 /** `isInvalid` means that the object cannot be decoded. `reason` then contains its name and its wrong fields. */
-export interface UnreadableInput {
+export interface UnreadableInput extends Unreadable {
   readonly kind: 'unknown';
-  readonly reason: string;
   readonly isInvalid?: true;
 }
 
@@ -158,6 +159,7 @@ function withoutControlPlanes(
     : {
         kind: 'unknown',
         reason: `the API server does not serve the control plane of Cluster ${keyText(keyOf(named.object))}`,
+        obstacle: { kind: 'notServed', resource: `${CONTROL_PLANE_PLURAL}.${CONTROL_PLANE_GROUP}` },
       };
 }
 

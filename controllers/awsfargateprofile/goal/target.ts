@@ -133,7 +133,8 @@ function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Clu
   if (reference === undefined)
     return E.left(
       controlPlaneMissing(
-        `Cluster ${clusterKey(object)} has no spec.controlPlaneRef yet. If the Cluster has spec.topology, Cluster API sets this field. Otherwise set it yourself`,
+        `Cluster ${clusterKey(object)} has no spec.controlPlaneRef yet`,
+        'Set this field, unless the Cluster has spec.topology: Cluster API then sets it',
       ),
     );
   if (!isAWSManagedControlPlane(reference)) {
@@ -150,13 +151,14 @@ function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Clu
       isDeleting(cluster)
         ? clusterDeletingReason(object)
         : controlPlaneMissing(
-            `${CONTROL_PLANE_KIND} ${key} does not exist yet. If this name is wrong, fix spec.controlPlaneRef of Cluster ${clusterKey(object)}`,
+            `${CONTROL_PLANE_KIND} ${key} does not exist yet`,
+            `If this name is wrong, fix spec.controlPlaneRef of Cluster ${clusterKey(object)}`,
           ),
     );
   }
   const target = targetOf(object, controlPlane.object);
   return target === undefined
-    ? E.left(controlPlaneMissing(`${CONTROL_PLANE_KIND} ${key} has no spec.region. Set it`))
+    ? E.left(controlPlaneMissing(`${CONTROL_PLANE_KIND} ${key} has no spec.region`, 'Set this field'))
     : E.right({ target, facts: factsOf(object, cluster, controlPlane.object) });
 }
 
@@ -182,7 +184,8 @@ function findCreationBlocker(
   return controlPlane.ready
     ? undefined
     : newReason('WaitingForEKSControlPlane', {
-        detail: `${named} is not ready yet. If this lasts, look at its conditions`,
+        detail: `${named} is not ready yet`,
+        remedy: 'If this lasts, look at its conditions',
       });
 }
 
@@ -294,9 +297,10 @@ export function describeMissingSource({ object, cluster, controlPlane, eksCluste
   return { missing: `${named} of ${ofCluster} does not exist`, remedy: `Restore ${named}` };
 }
 
-export const unreadableReason = (kind: string, { reason, isInvalid }: UnreadableInput): Reason =>
-  newReason('WaitingForAPI', { kind, reason, ...(isInvalid && { isInvalid }) });
-const controlPlaneMissing = (detail: string): Reason => newReason('WaitingForEKSControlPlane', { detail });
+export const unreadableReason = (kind: string, input: UnreadableInput): Reason =>
+  newReason('WaitingForAPI', { ...input, kind });
+const controlPlaneMissing = (detail: string, remedy: string): Reason =>
+  newReason('WaitingForEKSControlPlane', { detail, remedy });
 const clusterDeletingReason = (object: AWSFargateProfile): Reason =>
   newReason('ClusterDeleting', { what: `${CLUSTER_KIND} ${clusterKey(object)}` });
 export const clusterKey = ({ metadata, spec }: AWSFargateProfile): string =>

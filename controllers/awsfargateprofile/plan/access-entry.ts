@@ -55,12 +55,13 @@ const knownOf = ({ isUnreadable, found }: ObservedAccessEntry): EntryState =>
   isUnreadable === true ? 'unknown' : found === undefined ? 'missing' : 'outdated';
 
 export const roleRecreated = (
-  { identity }: Desired,
-  { name, arn, id }: FoundRole,
+  desired: Desired,
+  role: FoundRole,
   entry: EntryState,
   refusal: string | undefined,
 ): Reason => {
-  const facts = { name, arn, id, cluster: identity.eksCluster, entry };
+  const { name, arn, id } = role;
+  const facts = { name, arn, id, cluster: desired.identity.eksCluster, entry, ours: isManagedHere(desired, role) };
   return newReason('RoleRecreated', { ...facts, ...(refusal !== undefined && { refusal }) });
 };
 

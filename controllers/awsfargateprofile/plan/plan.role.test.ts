@@ -68,7 +68,7 @@ const plain = living();
 const provisioned = living({ record: FULL_RECORD, status: PROVISIONED });
 const bounded = ofSpec({ rolePermissionsBoundary: BOUND });
 const logged = ofSpec({ roleAdditionalPolicies: [LOGS] });
-const NOT_READY = { creationBlocker: newReason('WaitingForEKSControlPlane', { detail: '' }) };
+const NOT_READY = { creationBlocker: newReason('WaitingForEKSControlPlane', { detail: '', remedy: 'Wait' }) };
 const notReady = living({}, {}, NOT_READY);
 /** The record contains another owner's role, which an earlier reconcile has used. */
 const usedBefore = (name: RoleName) => ({ in: HERE, roles: [{ name, id: 'AROATHEIRS', managed: false as const }] });
@@ -498,7 +498,7 @@ describe('plan, about the role', () => {
 
     it('is to be recreated once the object is provisioned, because the API server refuses another ARN', () => {
       expect(messageFor({ roleARN: otherPath }, sharedRole(), PROVISIONED)).to.match(
-        /\. Recreate the role with the ARN in status\.podExecutionRoleARN, with a trust policy for .* and the policy \w+\. If EKS still has the access entry of the deleted role, this condition then says how to recreate the entry\. /,
+        /\. Recreate the role with the ARN in status\.podExecutionRoleARN, with a trust policy for .* and the policy \w+, or create another AWSFargateProfile /,
       );
     });
   });

@@ -579,6 +579,9 @@ describe('plan', () => {
       const { profiles, ...rest } = asDesired();
       const [notice] = planFor(replaceable, { ...rest, profiles: [...profiles, aProfile({ name })] }).notices;
       expect(notice?.facts).to.include({ name: PROFILE, predecessor: former, taker });
+      const selectors = [{ namespace: 'of-no-pod-of-the-wanted-profile', labels: {} }];
+      const disjoint = { ...rest, profiles: [...profiles, aProfile({ name, selectors })] };
+      expect(planFor(replaceable, disjoint).notices[0]?.facts).to.include({ predecessor: former, taker: undefined });
     }
     const [removal] = planFor(succeeded, withFormer({}, {})).notices;
     expect(removal?.facts).to.deep.equal({ name: PROFILE, predecessor: FORMER });

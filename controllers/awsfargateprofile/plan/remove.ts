@@ -51,7 +51,7 @@ const waitForCreate = ({ isLost }: Desired, next: string): Reason =>
     detail: isLost
       ? 'This object has no record of what it has in AWS, so a Fargate profile or a role that it requested may still appear'
       : 'AWS has not answered the request to create the Fargate profile or its role, so it may still appear',
-    remedy: `The controller sends no second request. It waits for at most a minute, and then ${next}`,
+    outlook: `The controller sends no second request. It waits for at most a minute, and then ${next}`,
   });
 
 /** EKS does not delete a cluster with profiles, so an object with `Retain` waits until a user deletes the profile. */

@@ -1,7 +1,7 @@
 import type { Ms } from 'controller-runtime/env';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isLabelValue } from '../../../pkg/fargate/fargate-pods.ts';
-import { isPreferred } from '../../../pkg/fargate/overlap.ts';
+import { findOverlap, isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { servedIn } from '../../shared/record.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { DrainObstacle } from '../model/change.ts';
@@ -61,7 +61,8 @@ export function keptReason(desired: Desired, observed: Profiles): Reason | undef
   const { profile, now } = desired;
   if (profile === undefined || kept[0] === undefined) return undefined;
   const { name } = profile;
-  const [taker = name] = [name, ...kept.map((each) => each.name)].toSorted((a, b) => (isPreferred(a, b) ? -1 : 1));
+  const [first = name] = [name, ...kept.map((each) => each.name)].toSorted((a, b) => (isPreferred(a, b) ? -1 : 1));
+  const taker = findOverlap(profile, kept[0]) === undefined ? undefined : first;
   const until = keptUntil(desired, observed);
   const predecessor = kept[0].name;
   const obstacle = drainObstacle(predecessor, name);

@@ -1,13 +1,14 @@
 import { toPrintableLine } from 'controller-runtime/text';
 import type { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { joinParts } from '../../shared/message.ts';
 import { servedIn } from '../../shared/record.ts';
 import { type Advice, type Mutation, type OwnProfile, subjectOf } from '../model/change.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { oursOf, ownershipOf } from '../model/identity.ts';
 import { type Observed, findProfile, findRole } from '../model/observed-state.ts';
 import { isEntryOf } from '../update-record.ts';
-import { type Reason, describeIssues, messageOf, newReason } from '../reasons/reasons.ts';
+import { type Reason, quoteIssues, messageOf, newReason } from '../reasons/reasons.ts';
 import { findRolePathProblem } from './blockers.ts';
 import { isRoleOurs, strippedProfileReason } from './compare.ts';
 import { creatingReason, isSucceeded, servingPredecessor } from './replace.ts';
@@ -40,9 +41,12 @@ function healthAdvice({ profile }: Desired, { profiles }: Observed): readonly Ad
   const name = profile?.name;
   const issues = name === undefined ? undefined : findProfile(profiles, name)?.health;
   if (issues === undefined || issues.length === 0) return [];
-  const said = describeIssues(issues).replace(/\.$/, '');
   const message = toPrintableLine(
-    `EKS reports health issues of Fargate profile "${name}". New pods may fail to start until you fix this. ${said}.`,
+    joinParts({
+      problem: `EKS reports health issues of Fargate profile "${name}"`,
+      remedy: 'New pods may fail to start until you fix this',
+      quote: quoteIssues(issues),
+    }),
   );
   return [{ event: 'UnhealthyEKSFargateProfile', message, isInStatus: true }];
 }

@@ -1,13 +1,5 @@
-import {
-  type AffectedConditionType,
-  defineReason,
-  MINUTE,
-  SECOND,
-  pollForUserAction,
-  pollDoubling,
-  MISSING_PATIENCE,
-  pollProgress,
-} from './definition.ts';
+import { type AffectedConditionType, defineReason, MISSING_PATIENCE } from './definition.ts';
+import { MINUTE, pollAwsError, pollForSettings, pollForUserAction, pollProgress, pollUnavailableAws } from './polls.ts';
 import {
   type Abandonable,
   remedyFor,
@@ -15,14 +7,15 @@ import {
   remedyForDenial,
   type OfTarget,
   type SubnetSource,
-  RETRIES,
-  CONTINUES,
+  retries,
+  continues,
   IF_UNREACHABLE,
   listed,
   quoted,
   describeSubnetCorrection,
   type Description,
 } from './wording.ts';
+import type { Quote } from '../../shared/message.ts';
 
 /** `detail` contains AWS's error message and the call's name. The condition `about` becomes False. */
 export type FailedCall = { readonly detail: string; readonly about?: AffectedConditionType };
@@ -36,19 +29,35 @@ export interface TagChange {
 const describeTagChange = ({ change, keys, resource }: TagChange): string =>
   `${change} the ${keys.length === 1 ? 'tag' : 'tags'} ${listed(keys.map(quoted))} of ${resource}`;
 
-/** `signatureTime`: AWS rejects the time in the signature. `serviceError`: AWS reports an error of its own. */
-type Unavailability = 'throttled' | 'signatureTime' | 'serviceError' | 'noAnswer';
+const quoteAws = ({ detail: said }: FailedCall): Quote => ({ by: 'AWS', said });
 
-const UNAVAILABILITY_CURES: Readonly<Record<Unavailability, readonly string[]>> = {
-  throttled: [],
-  signatureTime: [
-    "If this lasts longer than a minute, check the clock of the manager's node. The credentials stay in use",
-  ],
-  serviceError: ['If this lasts longer than ten minutes, check the health of this service in the AWS Health Dashboard'],
-  noAnswer: [IF_UNREACHABLE],
+/**
+ * Why a call got no usable answer. `queued`: the call waited too long in the rate limiter. `signatureTime`: AWS rejects
+ * the time in the signature. `serviceError`: AWS reports an error of its own. `undecodable`: for example a proxy's page.
+ */
+export type Unavailability = 'throttled' | 'queued' | 'signatureTime' | 'serviceError' | 'undecodable' | 'noAnswer';
+
+const UNAVAILABILITIES: Readonly<
+  Record<Unavailability, { readonly problem: string; readonly remedy?: string; readonly by?: Quote['by'] }>
+> = {
+  throttled: { problem: 'AWS throttles the requests of the controller', by: 'AWS' },
+  queued: {
+    problem:
+      'AWS throttles the requests of the controller, or the controller has too many requests for this AWS account, so a request has waited too long to be sent',
+  },
+  signatureTime: {
+    problem: 'AWS rejects the time in the signature of a request of the controller',
+    remedy: "If this lasts longer than a minute, check the clock of the manager's node. The credentials stay in use",
+    by: 'AWS',
+  },
+  serviceError: {
+    problem: 'AWS gives no usable answer to a request of the controller',
+    remedy: 'If this lasts longer than ten minutes, check the health of this service in the AWS Health Dashboard',
+    by: 'AWS',
+  },
+  undecodable: { problem: 'AWS gives no usable answer to a request of the controller', remedy: IF_UNREACHABLE },
+  noAnswer: { problem: 'AWS does not answer a request of the controller', remedy: IF_UNREACHABLE },
 };
-
-const whileUnavailable = pollDoubling(2 * SECOND, MINUTE);
 
 /**
  * `violation` says which field has a value that AWS cannot accept, and the right form. The message contains it unless
@@ -79,79 +88,74 @@ export const AWS_CALL_REASONS = {
     nature: 'human',
     patience: MISSING_PATIENCE,
     poll: pollForUserAction,
-    describe: ({ detail, tags }) =>
-      `AWS denies a request of the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}. AWS says: ${detail}`,
+    problem: ({ tags }) =>
+      `AWS denies a request of the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}`,
     remedy: (facts) =>
-      `${remedyForDenial(facts)}${facts.tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}. ${RETRIES}`,
+      `${remedyForDenial(facts)}${facts.tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}`,
+    outlook: retries,
+    quote: quoteAws,
   }),
   AWSUnavailable: defineReason<FailedCall & { readonly why?: Unavailability }>({
     nature: 'outage',
-    // The rate limiter already delays throttled requests. With a longer delay, one of 200 profiles that were created at
-    // once came half a minute after all others.
-    poll: (waited, facts) => (facts.why === 'throttled' ? 2 * SECOND : whileUnavailable(waited, facts)),
-    describe: ({ detail }) => detail,
-    remedy: ({ why = 'noAnswer' }) => [...UNAVAILABILITY_CURES[why], RETRIES].join('. '),
+    poll: pollUnavailableAws,
+    problem: ({ why = 'noAnswer' }) => UNAVAILABILITIES[why].problem,
+    remedy: ({ why = 'noAnswer' }) => UNAVAILABILITIES[why].remedy,
+    outlook: retries,
+    quote: ({ why = 'noAnswer', detail: said }) => ({ by: UNAVAILABILITIES[why].by, said }),
   }),
-  AWSError: defineReason<FailedCall & { readonly missing?: string }>({
+  /**
+   * `missing`: AWS says that this resource does not exist. `contradictory`: AWS's answers about this resource contradict
+   * each other.
+   */
+  AWSError: defineReason<Partial<FailedCall> & { readonly missing?: string; readonly contradictory?: string }>({
     nature: 'retry',
-    poll: pollDoubling(5 * SECOND, 5 * MINUTE),
+    poll: pollAwsError,
     // The controller makes about five attempts in this time.
     patience: 2 * MINUTE,
-    describe: ({ detail, missing }) =>
-      missing === undefined ? `AWS returns an error: ${detail}` : `AWS says that ${missing} does not exist: ${detail}`,
+    problem: ({ missing, contradictory }) =>
+      contradictory !== undefined
+        ? `AWS has given contradictory answers about ${contradictory} for more than two minutes`
+        : missing !== undefined
+          ? `AWS reports that ${missing} does not exist`
+          : 'AWS returns an error to a request of the controller',
     remedy: () =>
-      `If this lasts longer than ten minutes, look at the log of the manager with --v=4, or ask AWS Support. ${RETRIES}`,
+      'If this lasts longer than ten minutes, look at the log of the manager with --v=4, or ask AWS Support',
+    outlook: retries,
+    quote: ({ detail: said }) => (said === undefined ? undefined : { by: 'AWS', said }),
   }),
   SDKRefused: defineReason<FailedCall & Abandonable & OfTarget & { readonly region: string }>({
     nature: 'human',
-    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
-    describe: ({ detail, region }) =>
-      `the AWS SDK does not send a request of the controller to region ${quoted(region)}. The SDK says: ${detail}`,
+    poll: pollForSettings,
+    problem: ({ region }) => `the AWS SDK does not send a request of the controller to region ${quoted(region)}`,
     remedy: ({ abandonment, isOfObject = false }) =>
       remedyFor(
-        `Fix the settings of the manager: AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints. Or ${
+        `Fix the settings of the manager (AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints), or, if the region is wrong, ${
           isOfObject
             ? 'create another AWSFargateProfile with another region in spec.eksCluster.region'
-            : 'fix spec.region of the control plane, if it names the wrong region'
+            : 'fix spec.region of the control plane'
         }`,
-        CONTINUES,
         abandonment,
         'the region stays unusable',
       ),
+    outlook: continues,
+    quote: ({ detail: said }) => ({ by: 'The AWS SDK', said }),
   }),
   Refused: defineReason<Refusal>({
     nature: 'human',
     poll: pollForUserAction,
-    describe: ({ detail }) => `AWS rejects a request of the controller. AWS says: ${detail}`,
-    remedy: (facts) => `${describeCorrection(facts)}. ${RETRIES}`,
-  }),
-} as const;
-
-const eks = { conditionType: 'EKSFargateProfileReady' } as const;
-
-export const QUOTA_REASONS = {
-  QuotaExceeded: defineReason<Description>({
-    nature: 'wait',
-    ...eks,
-    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
-    endedBySibling: 'gone',
-    describe: ({ detail }) => `EKS rejects another Fargate profile because of a quota. EKS says: ${detail}`,
-    remedy: () =>
-      `Delete a Fargate profile of this EKS cluster that you do not need, or ask AWS to raise the quota. ${RETRIES}`,
-  }),
-  AWSQuotaExceeded: defineReason<FailedCall>({
-    nature: 'human',
-    poll: pollForUserAction,
-    describe: ({ detail }) => `The AWS account has reached a quota. AWS says: ${detail}`,
-    remedy: () => `Delete resources that you do not need, or ask AWS to raise the quota. ${RETRIES}`,
+    problem: () => 'AWS rejects a request of the controller',
+    remedy: describeCorrection,
+    outlook: retries,
+    quote: quoteAws,
   }),
 } as const;
 
 export const PROPAGATION_REASONS = {
-  Propagating: defineReason<Description & { readonly remedy?: string }>({
+  Propagating: defineReason<Description & { readonly outlook?: string; readonly said?: string }>({
     nature: 'wait',
     poll: pollProgress,
-    describe: ({ detail }) => detail,
-    remedy: ({ remedy = RETRIES }) => remedy,
+    problem: ({ detail }) => detail,
+    outlook: ({ outlook = retries() }) => outlook,
+    quote: ({ said }) => (said === undefined ? undefined : { by: 'EKS', said }),
   }),
 } as const;

@@ -1,124 +1,97 @@
+import type { ReadObstacle } from 'controller-runtime/cache';
 import { type Denial, MANAGER_ITSELF } from '../../../pkg/cloud/index.ts';
-import {
-  type ReasonSpec,
-  defineReason,
-  MINUTE,
-  SECOND,
-  pollEvery,
-  pollDoubling,
-  MISSING_PATIENCE,
-  pollRarely,
-} from './definition.ts';
+import { EKS_CLUSTER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
+import { type ReasonSpec, defineReason, MISSING_PATIENCE } from './definition.ts';
+import { pollCredentials, pollForSettings, pollIdentity, pollRarely, pollRegion } from './polls.ts';
 import {
   type Abandonable,
   remedyFor,
   remedyForPolicy,
   type Description,
-  RETRIES,
-  CONTINUES,
+  retries,
+  continues,
   type OfTarget,
   identityField,
   quoted,
   remedyForUnreadable,
 } from './wording.ts';
-import { EKS_CLUSTER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 
 const credentials = { conditionType: 'CredentialsReady' } as const;
 
-/** The first retry comes soon, because an expired session may be renewed by then. */
-const pollUnusable = pollDoubling(SECOND, 2 * MINUTE);
+/** `said` are AWS's words, if AWS rejected the credentials. */
+type Unusable = Description & Abandonable & { readonly said?: string };
 
-const unusable = <F extends Description>(remedy: (facts: F) => string): ReasonSpec<F> => ({
+const unusable = <F extends Unusable>(
+  action: (facts: F) => string,
+  outlook: (facts: F) => string = continues,
+): ReasonSpec<F> => ({
   nature: 'human',
   ...credentials,
-  poll: pollUnusable,
-  describe: ({ detail }) => detail,
-  remedy,
+  poll: pollCredentials,
+  problem: ({ detail }) => detail,
+  remedy: (facts) => remedyFor(action(facts), facts.abandonment),
+  outlook,
+  quote: ({ said }) => (said === undefined ? undefined : { by: 'AWS', said }),
 });
 
 /** A user may be about to create the missing credentials, so `Stalled` becomes True only after a delay. */
-const missing = <F extends Description>(remedy: (facts: F) => string): ReasonSpec<F> => ({
-  ...unusable(remedy),
+const missing = <F extends Unusable>(...texts: Parameters<typeof unusable<F>>): ReasonSpec<F> => ({
+  ...unusable(...texts),
   patience: MISSING_PATIENCE,
 });
 
-const fixed =
-  (action: string, outlook = CONTINUES) =>
-  ({ abandonment }: Description & Abandonable & OfTarget): string =>
-    remedyFor(action, outlook, abandonment);
-
 /** `missing` contains kind and name. */
-const absent =
-  (action: (missing: string) => string) =>
-  ({ missing: object, abandonment }: Description & Abandonable & { readonly missing: string }): string =>
-    remedyFor(action(object), CONTINUES, abandonment);
+type Missing = Unusable & { readonly missing: string };
 
 export const CREDENTIAL_REASONS = {
-  CredentialsMissing: missing<Description & Abandonable & OfTarget>(({ abandonment, ...target }) =>
-    remedyFor(
-      `Configure AWS credentials for the manager, or name an identity in ${identityField(target)}`,
-      RETRIES,
-      abandonment,
-    ),
+  CredentialsMissing: missing<Unusable & OfTarget>(
+    (target) => `Configure AWS credentials for the manager, or name an identity in ${identityField(target)}`,
+    retries,
   ),
-  CredentialsInvalid: missing<Description & Abandonable & { readonly whose: string | undefined }>(
-    ({ whose, abandonment }) =>
+  CredentialsInvalid: missing<Unusable & { readonly whose: string | undefined }>(
+    ({ whose }) =>
       whose === MANAGER_ITSELF
-        ? remedyFor(
-            'Renew the credentials of the manager, and restart it if it reads them from environment variables',
-            'Otherwise the controller reads them again',
-            abandonment,
-          )
-        : remedyFor(
-            'Renew the credentials of this identity in its Secret, or those of its source identity',
-            'The controller then reads them again',
-            abandonment,
-          ),
+        ? 'Renew the credentials of the manager, and restart it if it reads them from environment variables'
+        : 'Renew the credentials of this identity in its Secret, or those of its source identity',
+    ({ whose }) => (whose === MANAGER_ITSELF ? retries() : 'The controller then reads them again'),
   ),
-  IdentityUnreadable: defineReason<Description>({
+  IdentityUnreadable: defineReason<Description & { readonly obstacle?: ReadObstacle }>({
     nature: 'outage',
     ...credentials,
-    poll: pollEvery(30 * SECOND),
-    describe: ({ detail }) => detail,
-    remedy: ({ detail }) => `${remedyForUnreadable(detail)}. ${RETRIES}`,
+    poll: pollIdentity,
+    problem: ({ detail }) => detail,
+    remedy: ({ obstacle }) => remedyForUnreadable(obstacle),
+    outlook: retries,
   }),
-  IdentityNotFound: missing(absent((identity) => `Create ${identity}, or fix the reference to it`)),
+  IdentityNotFound: missing<Missing>(({ missing: identity }) => `Create ${identity}, or fix the reference to it`),
   IdentityNotAllowed: missing(
-    fixed('Allow the namespace in spec.allowedNamespaces of the identity, or use another identity'),
+    () => 'Allow the namespace in spec.allowedNamespaces of the identity, or use another identity',
   ),
   IdentityLoop: unusable(
-    fixed('Change spec.sourceIdentityRef of one of these identities, so that it names an identity outside the loop'),
+    () => 'Change spec.sourceIdentityRef of one of these identities, so that it names an identity outside the loop',
   ),
   IdentityInvalid: unusable(
-    fixed(
-      'Fix the identity. Or find the identityRef or sourceIdentityRef that names it, and name another identity there',
-    ),
+    () => 'Fix the identity, or name another identity in the identityRef or sourceIdentityRef that names it',
   ),
-  SecretNotFound: missing(
-    absent(
-      (secret) =>
-        `Create ${secret} with the keys AccessKeyID and SecretAccessKey, or fix spec.secretRef of the identity`,
-    ),
+  SecretNotFound: missing<Missing>(
+    ({ missing: secret }) =>
+      `Create ${secret} with the keys AccessKeyID and SecretAccessKey, or fix spec.secretRef of the identity`,
   ),
   SecretIncomplete: missing(
-    fixed('Add the missing keys to the Secret; temporary credentials also need the key SessionToken'),
+    () => 'Add the missing keys to the Secret; temporary credentials also need the key SessionToken',
   ),
   /** If the role is in another account, AWS's error often does not say which policy denies the call. */
-  AssumeRoleDenied: missing<Description & Abandonable & { readonly denial: Denial }>(
-    ({ denial: { policy }, abandonment }) =>
-      remedyFor(
-        policy === undefined
-          ? 'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN'
-          : remedyForPolicy('sts:AssumeRole', policy),
-        RETRIES,
-        abandonment,
-      ),
+  AssumeRoleDenied: missing<Unusable & { readonly denial: Denial }>(
+    ({ denial: { policy } }) =>
+      policy === undefined
+        ? 'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN'
+        : remedyForPolicy('sts:AssumeRole', policy),
+    retries,
   ),
   AssumeRoleRefused: unusable(
-    fixed(
+    () =>
       'Fix spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
-      RETRIES,
-    ),
+    retries,
   ),
 } as const;
 
@@ -127,16 +100,16 @@ export const ACCOUNT_REASONS = {
     nature: 'human',
     ...credentials,
     poll: pollRarely,
-    describe: ({ region }) =>
+    problem: ({ region }) =>
       `the EKS cluster cannot be in region ${quoted(region)}, because this is not the name of an AWS region`,
     remedy: ({ abandonment, isOfObject = false }) =>
       remedyFor(
         isOfObject
           ? 'Create another AWSFargateProfile with the name of an AWS region, such as "eu-west-1", in spec.eksCluster.region'
-          : 'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1". If the API server does not allow this change, recreate the Cluster and its control plane',
-        CONTINUES,
+          : 'Set spec.region of the control plane to the name of an AWS region, such as "eu-west-1"; if the API server rejects this change, recreate the Cluster and its control plane',
         abandonment,
       ),
+    outlook: continues,
   }),
   /** AWS accepts the credentials in `acceptedIn`. */
   RegionNotEnabled: defineReason<
@@ -150,32 +123,32 @@ export const ACCOUNT_REASONS = {
   >({
     nature: 'human',
     ...credentials,
-    // The first retries come soon, because AWS may have rejected credentials that a user was just replacing.
-    poll: pollDoubling(2 * SECOND, 5 * MINUTE),
-    describe: ({ region, acceptedIn, account, detail }) =>
-      `AWS rejects the credentials in region ${quoted(region)} and accepts them in region ${quoted(acceptedIn)}. Region ${quoted(region)} is probably not enabled for ${account === undefined ? 'the account of these credentials' : `account ${account}`}. AWS says: ${detail}`,
+    poll: pollRegion,
+    problem: ({ region, acceptedIn, account }) =>
+      `AWS rejects the credentials in region ${quoted(region)}, which is probably not enabled for ${account === undefined ? 'the account of these credentials' : `account ${account}`}, and accepts them in region ${quoted(acceptedIn)}`,
     remedy: ({ region, abandonment, ...target }) =>
       remedyFor(
-        `Enable region ${quoted(region)} in the AWS account. Or, if the EKS cluster is in another account, name an identity of that account in ${identityField(target)}`,
-        RETRIES,
+        `Enable region ${quoted(region)} in the AWS account, or, if the EKS cluster is in another account, name an identity of that account in ${identityField(target)}`,
         abandonment,
         'the region stays disabled',
       ),
+    outlook: retries,
+    quote: ({ detail: said }) => ({ by: 'AWS', said }),
   }),
   WrongAccount: defineReason<
     Abandonable & OfTarget & { readonly whose: string; readonly recorded: string; readonly found: string }
   >({
     nature: 'human',
     ...credentials,
-    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
-    describe: ({ whose, recorded, found }) =>
+    poll: pollForSettings,
+    problem: ({ whose, recorded, found }) =>
       `the credentials of ${whose} belong to account ${found}, but the Fargate profile is recorded in account ${recorded}, so the controller does nothing in account ${found}`,
     remedy: ({ whose, recorded, abandonment, ...target }) =>
       remedyFor(
         `Use credentials of account ${recorded}: name another identity in ${identityField(target)}, or change the credentials of ${whose}`,
-        RETRIES,
         abandonment,
       ),
+    outlook: retries,
   }),
   AccountUncertain: defineReason<
     OfTarget & {
@@ -188,17 +161,17 @@ export const ACCOUNT_REASONS = {
   >({
     nature: 'human',
     ...credentials,
-    poll: pollDoubling(30 * SECOND, 5 * MINUTE),
-    describe: ({ cluster, region, account, profile }) =>
+    poll: pollForSettings,
+    problem: ({ cluster, region, account, profile }) =>
       `the deletion of this object waits because account ${account} has no EKS cluster "${cluster}" in region ${region}, and the account of Fargate profile ${quoted(profile)} is not recorded`,
-    remedy: ({ cluster, role, ...target }) =>
-      [
-        `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. ${RETRIES}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain; the deletion of this object then ends without a change in AWS`,
-        ...(role === undefined
-          ? []
-          : [
-              `A role that the controller created for this object stays: ${quoted(role)}, whose tag ${EKS_CLUSTER_TAG} ends with "/${cluster}". Delete it if no other Fargate profile uses it`,
-            ]),
-      ].join('. '),
+    remedy: ({ cluster, role, ...target }) => {
+      const leftover =
+        role === undefined
+          ? ''
+          : `, and delete IAM role ${quoted(role)} if its tag ${EKS_CLUSTER_TAG} ends with "/${cluster}" and no other Fargate profile uses it`;
+      return `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain${leftover}`;
+    },
+    outlook: () =>
+      'With Retain, the controller ends the deletion without a change in AWS; until then it keeps retrying',
   }),
 } as const;

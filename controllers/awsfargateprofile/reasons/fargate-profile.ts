@@ -1,6 +1,8 @@
 import { formatAge, formatTimestamp, type Ms } from 'controller-runtime/env';
 import { cut, MAX_FACT } from 'controller-runtime/text';
-import { defineReason, MINUTE, SECOND, pollForUserAction, pollDoubling, pollProgress } from './definition.ts';
+import type { Quote } from '../../shared/message.ts';
+import { defineReason } from './definition.ts';
+import { MINUTE, pollDrain, pollFailedProfile, pollForUserAction, pollProgress } from './polls.ts';
 import { type SpecChangeable, quoted, listed, OR_REPLACE_OBJECT } from './wording.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
@@ -24,24 +26,26 @@ export const firstIssues = (issues: readonly ReportedIssue[]): readonly Reported
     resourceIds: resourceIds.slice(0, MAX_SHOWN).map((id) => cut(id, MAX_FACT)),
   }));
 
-/** The caller adds the period. */
-export function describeIssues(issues: readonly ReportedIssue[]): string {
-  if (issues.length === 0) return 'EKS gives no reason';
+export function quoteIssues(issues: readonly ReportedIssue[]): Quote | undefined {
+  if (issues.length === 0) return undefined;
   const shown = firstIssues(issues).map(({ code, message, resourceIds }) =>
     resourceIds.length === 0 ? `${code}: ${message}` : `${code}: ${message} (resources: ${listed(resourceIds)})`,
   );
   const rest = issues.length - shown.length;
-  return `EKS says: ${cut(shown.join('; '), MAX_FACT)}${rest > 0 ? `; and ${rest} more` : ''}`;
+  return { by: 'EKS', said: `${cut(shown.join('; '), MAX_FACT)}${rest > 0 ? `; and ${rest} more` : ''}` };
 }
 
 const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
   issues.length === 0 ? 'Ask AWS Support for the reason' : 'Fix the problem that EKS reports';
 
+const withoutReason = (issues: readonly ReportedIssue[]): string => (issues.length === 0 ? ' and gives no reason' : '');
+
 /** `name` is the profile that replaces `predecessor`. */
 type Replaced = Named & { readonly predecessor: string };
 
 type Kept = Replaced & {
-  readonly taker: string;
+  /** The profile on which a pod that matches both profiles starts; `undefined` if no pod can match both. */
+  readonly taker: string | undefined;
   readonly until: Ms;
   readonly remaining: Ms;
   /** If `undefined`, the pods are not evicted, because spec.updateStrategy.replace.drainTimeout is not set. */
@@ -84,29 +88,37 @@ const describeSuccessor = (name: string, successor: string): string =>
 /** The message changes after this time, although EKS usually needs minutes. The controller never gives up. */
 const LATE_AFTER: Ms = 30 * MINUTE;
 
-const late = <F>(describe: (facts: F) => string) => ({
+const late = <F>(problem: (facts: F) => string) => ({
   after: LATE_AFTER,
-  describe: (facts: F) => `${describe(facts)} for more than 30 minutes, although EKS usually needs a few`,
-  remedy: () => 'Ask AWS Support for the cause, because only EKS can end this. The controller keeps waiting',
+  problem: (facts: F) => `${problem(facts)} for more than 30 minutes, although EKS usually needs a few`,
+  remedy: () => 'Ask AWS Support for the cause, because only EKS can end this',
+  outlook: () => 'The controller keeps waiting',
 });
+
+const UNBLOCK_EVICTION =
+  'If a PodDisruptionBudget never allows an eviction, scale up the workload, relax the PodDisruptionBudget, or run kubectl rollout restart on the workload';
 
 export const PROFILE_REASONS = {
   SpecDiffers: defineReason<Named & SpecChangeable & { readonly fields: readonly string[] }>({
     nature: 'human',
     ...eks,
     poll: pollForUserAction,
-    describe: ({ name, fields }) =>
+    problem: ({ name, fields }) =>
       `Fargate profile ${quoted(name)} differs from the spec, and EKS cannot change these fields of a profile: ${fields.join('; ')}`,
     remedy: ({ isProvisioned = false }) =>
       isProvisioned
-        ? `Set spec.updateStrategy.type to Replace, and the controller creates a new profile before it deletes this one. ${OR_REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the profile and stops its pods. Until then the controller does not change the profile`
-        : 'Either change the spec to match the profile, or recreate this object: unless spec.deletionPolicy is Retain, the controller then deletes the profile, which stops its pods, and creates a new one. Until then the controller does not change the profile',
+        ? `Set spec.updateStrategy.type to Replace, ${OR_REPLACE_OBJECT}, which stops its pods unless spec.deletionPolicy is Retain`
+        : 'Change the spec to match the profile, or recreate this object, which deletes the profile and stops its pods unless spec.deletionPolicy is Retain',
+    outlook: ({ isProvisioned = false }) =>
+      isProvisioned
+        ? 'With Replace, the controller creates a new profile before it deletes this one; until then it does not change the profile'
+        : 'Until then the controller does not change the profile',
   }),
   Creating: defineReason<Named>({
     nature: 'wait',
     ...eks,
     poll: pollProgress,
-    describe: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}, which usually takes a few minutes`,
+    problem: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}, which usually takes a few minutes`,
     late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
   }),
   Replacing: defineReason<Replaced>({
@@ -114,8 +126,9 @@ export const PROFILE_REASONS = {
     ...eks,
     poll: pollProgress,
     announced: true,
-    describe: ({ name, predecessor }) =>
-      `EKS is creating Fargate profile ${quoted(name)} to replace ${quoted(predecessor)}. Until it is ACTIVE, new pods start on ${quoted(predecessor)}`,
+    problem: ({ name, predecessor }) =>
+      `EKS is creating Fargate profile ${quoted(name)} to replace ${quoted(predecessor)}`,
+    outlook: ({ predecessor }) => `Until it is ACTIVE, new pods start on ${quoted(predecessor)}`,
     late: late(
       ({ name, predecessor }) =>
         `New pods still start on Fargate profile ${quoted(predecessor)}, because EKS has been creating its successor ${quoted(name)}`,
@@ -126,15 +139,18 @@ export const PROFILE_REASONS = {
     ...eks,
     poll: (_waited, { remaining }) => remaining,
     announced: true,
-    describe: (facts) =>
-      `Fargate profile ${quoted(facts.name)} is ACTIVE and replaces ${quoted(facts.predecessor)}, which the controller ${describeRemoval(facts)}. ` +
-      `Until then, a new pod that matches both starts on ${quoted(facts.taker)}, whose name sorts first`,
+    problem: (facts) =>
+      `Fargate profile ${quoted(facts.name)} is ACTIVE and replaces ${quoted(facts.predecessor)}, which the controller ${describeRemoval(facts)}`,
+    outlook: ({ taker }) =>
+      taker === undefined
+        ? undefined
+        : `Until then, a new pod that matches both starts on ${quoted(taker)}, whose name sorts first`,
   }),
   Draining: defineReason<Drains>({
     nature: 'wait',
     ...eks,
-    poll: (_waited, { remaining }) => Math.min(10 * SECOND, Math.max(SECOND, remaining)),
-    describe: ({ name, predecessor, counts, refused, problem }) => {
+    poll: pollDrain,
+    problem: ({ name, predecessor, counts, refused, problem }) => {
       const replaced = `Fargate profile ${quoted(predecessor)}, which ${quoted(name)} has replaced`;
       if (problem !== undefined)
         return `The controller cannot evict the pods of ${replaced}: ${cut(problem.problem, MAX_FACT).replace(/\.$/, '')}`;
@@ -142,26 +158,21 @@ export const PROFILE_REASONS = {
       const evicting = `The controller is evicting ${left} of ${total} ${total === 1 ? 'pod' : 'pods'} from ${replaced}`;
       if (refused === undefined) return evicting;
       const others = refused.others === 0 ? '' : ` and ${refused.others} more`;
-      return `${evicting}. The API server refuses to evict ${refused.pod}${others}: ${cut(refused.said, MAX_FACT).replace(/\.$/, '')}`;
+      return `${evicting}, but the API server refuses to evict ${refused.pod}${others}`;
     },
-    remedy: ({ predecessor, until, refused, problem }) => {
-      const steps = [
-        ...(problem === undefined ? [] : [problem.remedy]),
-        ...(problem !== undefined || refused === undefined
-          ? []
-          : [
-              'If a PodDisruptionBudget never allows an eviction, scale up the workload, relax the PodDisruptionBudget, or run kubectl rollout restart on the workload',
-            ]),
-        `The controller tries again every 10 seconds. It deletes ${quoted(predecessor)} at ${formatTimestamp(until)} at the latest, and EKS then stops the remaining pods`,
-      ];
-      return steps.join('. ');
-    },
+    remedy: ({ refused, problem }) => problem?.remedy ?? (refused === undefined ? undefined : UNBLOCK_EVICTION),
+    outlook: ({ predecessor, until }) =>
+      `The controller tries again every 10 seconds, and deletes ${quoted(predecessor)} at ${formatTimestamp(until)} at the latest; EKS then stops the remaining pods`,
+    quote: ({ refused, problem }) =>
+      refused === undefined || problem !== undefined
+        ? undefined
+        : { by: 'The API server', said: cut(refused.said, MAX_FACT) },
   }),
   RemovingPredecessor: defineReason<Replaced>({
     nature: 'wait',
     ...eks,
     poll: pollProgress,
-    describe: ({ name, predecessor }) =>
+    problem: ({ name, predecessor }) =>
       `Fargate profile ${quoted(name)} is ACTIVE and has replaced ${quoted(predecessor)}, which the controller is deleting`,
     late: late(
       ({ name, predecessor }) =>
@@ -172,43 +183,50 @@ export const PROFILE_REASONS = {
     nature: 'wait',
     ...eks,
     poll: pollProgress,
-    describe: ({ name, successor }) =>
-      `EKS is deleting Fargate profile ${quoted(name)}` +
-      (successor === undefined ? '' : `. Then the controller ${describeSuccessor(name, successor)}`),
+    problem: ({ name }) => `EKS is deleting Fargate profile ${quoted(name)}`,
+    outlook: ({ name, successor }) =>
+      successor === undefined ? undefined : `The controller then ${describeSuccessor(name, successor)}`,
     late: late(({ name }) => `EKS has been deleting Fargate profile ${quoted(name)}`),
   }),
   WaitingForCreate: defineReason<Succeeded>({
     nature: 'wait',
     ...eks,
     poll: pollProgress,
-    describe: ({ name, successor }) =>
+    problem: ({ name, successor }) =>
       successor === undefined
-        ? `EKS cannot delete Fargate profile ${quoted(name)} while it is creating it. The controller deletes it afterwards`
-        : `EKS is still creating Fargate profile ${quoted(name)} from an older spec. Then the controller deletes it and ${describeSuccessor(name, successor)}`,
+        ? `EKS is still creating Fargate profile ${quoted(name)}, and cannot delete it yet`
+        : `EKS is still creating Fargate profile ${quoted(name)} from an older spec`,
+    outlook: ({ name, successor }) =>
+      successor === undefined
+        ? 'The controller then deletes it'
+        : `The controller then deletes it and ${describeSuccessor(name, successor)}`,
     late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
   }),
   CreateFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
     nature: 'retry',
     ...eks,
-    poll: pollDoubling(10 * SECOND, 10 * MINUTE),
-    describe: ({ name, issues }) => `EKS failed to create Fargate profile ${quoted(name)}. ${describeIssues(issues)}`,
-    remedy: ({ issues }) =>
-      `${remedyForIssues(issues)}. The controller keeps retrying: it deletes the failed profile and recreates it`,
+    poll: pollFailedProfile,
+    problem: ({ name, issues }) => `EKS failed to create Fargate profile ${quoted(name)}${withoutReason(issues)}`,
+    remedy: ({ issues }) => remedyForIssues(issues),
+    outlook: () => 'The controller keeps retrying: it deletes the failed profile and recreates it',
+    quote: ({ issues }) => quoteIssues(issues),
   }),
   DeleteFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
     nature: 'retry',
     ...eks,
-    poll: pollDoubling(10 * SECOND, 10 * MINUTE),
-    describe: ({ name, issues }) => `EKS failed to delete Fargate profile ${quoted(name)}. ${describeIssues(issues)}`,
-    remedy: ({ issues }) => `${remedyForIssues(issues)}. The controller keeps retrying the deletion`,
+    poll: pollFailedProfile,
+    problem: ({ name, issues }) => `EKS failed to delete Fargate profile ${quoted(name)}${withoutReason(issues)}`,
+    remedy: ({ issues }) => remedyForIssues(issues),
+    outlook: () => 'The controller keeps retrying the deletion',
+    quote: ({ issues }) => quoteIssues(issues),
   }),
   UnknownProfileStatus: defineReason<Named & { readonly status: string }>({
     nature: 'wait',
     ...eks,
     poll: pollProgress,
-    describe: ({ name, status }) =>
+    problem: ({ name, status }) =>
       `Fargate profile ${quoted(name)} is in EKS status ${status}, which this version of the controller does not know`,
-    remedy: () =>
-      'If the status stays, use a newer version of the controller. Until the status changes, the controller does not change the profile',
+    remedy: () => 'If the status stays, use a newer version of the controller',
+    outlook: () => 'Until the status changes, the controller does not change the profile',
   }),
 } as const;

@@ -1,9 +1,23 @@
+import type { Unreadable } from 'controller-runtime/cache';
 import type { Ms } from 'controller-runtime/env';
-import { defineReason, SECOND, pollEvery, pollRarely, MINUTE, pollDoubling } from './definition.ts';
+import { RECORD_ANNOTATION, GROUP, PLURAL, DELETE_FOR_MOVE_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { type ApiRejection, partsOfRejection } from '../../shared/api-rejections.ts';
+import { FOREIGN_SCHEMA_REMEDY } from '../../shared/crd/served-schema.ts';
+import { defineReason } from './definition.ts';
+import {
+  MINUTE,
+  pollAfterRest,
+  pollApiServer,
+  pollClusterDeletion,
+  pollControlPlaneFinalizer,
+  pollForeignCrd,
+  pollRarely,
+  pollUnreadable,
+} from './polls.ts';
 import {
   type Description,
-  RETRIES,
-  CONTINUES,
+  retries,
+  continues,
   quoted,
   type Abandonment,
   describeAbandonment,
@@ -11,9 +25,6 @@ import {
   enumerated,
   remedyForUnreadable,
 } from './wording.ts';
-import { RECORD_ANNOTATION, GROUP, PLURAL, DELETE_FOR_MOVE_ANNOTATION, FINALIZER } from '../../../api/v1beta2/index.ts';
-import { type ApiRejection, describeApiRejection } from '../../shared/api-rejections.ts';
-import { FOREIGN_SCHEMA_REMEDY } from '../../shared/crd/served-schema.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
@@ -21,32 +32,35 @@ export const CLUSTER_REASONS = {
   WaitingForCluster: defineReason<{ readonly cluster: string }>({
     nature: 'wait',
     poll: pollRarely,
-    describe: ({ cluster }) => `Cluster ${cluster} (spec.clusterName) does not exist`,
+    problem: ({ cluster }) => `Cluster ${cluster} (spec.clusterName) does not exist`,
     remedy: () =>
-      'Create the Cluster, and the controller continues. If spec.clusterName is wrong, delete this object and create it with the right name',
+      'Create the Cluster; if spec.clusterName is wrong, delete this object and create it with the right name',
+    outlook: () => 'The controller continues when the Cluster exists',
   }),
   ClusterDeleting: defineReason<{ readonly what: string }>({
     nature: 'wait',
     announced: true,
     poll: pollRarely,
-    describe: ({ what }) => `${what} is being deleted, so the controller does not create the Fargate profile`,
+    problem: ({ what }) => `${what} is being deleted, so the controller does not create the Fargate profile`,
     remedy: () =>
-      'If you recreate the cluster, reapply this object once the old cluster is gone. Otherwise delete this object, and remove it from your Git repository',
+      'Delete this object, also from your Git repository; if you recreate the cluster, reapply this object after the old cluster is deleted',
   }),
   /** clusterctl may be moving the Cluster, so nothing is changed in AWS for the remaining time. */
   ClusterVanished: defineReason<{ readonly cluster: string; readonly remaining: Ms }>({
     nature: 'wait',
-    poll: (_waited, { remaining }) => Math.max(remaining, SECOND / 2),
-    describe: ({ cluster }) =>
-      `Cluster ${cluster} no longer exists. In case clusterctl is moving it, the controller changes nothing in AWS for 30 seconds`,
-    remedy: () => 'No action is needed: the controller then continues to delete this object',
+    poll: pollAfterRest,
+    problem: ({ cluster }) => `Cluster ${cluster} no longer exists`,
+    remedy: () => 'No action is needed',
+    outlook: () =>
+      'The controller changes nothing in AWS for 30 seconds, because clusterctl may be moving the Cluster, and then continues to delete this object',
   }),
-  WaitingForEKSControlPlane: defineReason<Description>({
+  WaitingForEKSControlPlane: defineReason<Description & { readonly remedy: string }>({
     nature: 'wait',
     ...eks,
     poll: pollRarely,
-    describe: ({ detail }) => detail,
-    remedy: () => 'The controller waits and then continues',
+    problem: ({ detail }) => detail,
+    remedy: ({ remedy }) => remedy,
+    outlook: () => 'The controller waits and then continues',
   }),
   GuardRefused: defineReason<{
     readonly controlPlane: string;
@@ -54,19 +68,21 @@ export const CLUSTER_REASONS = {
     readonly remedy?: string | undefined;
   }>({
     nature: 'wait',
-    poll: pollEvery(10 * SECOND),
-    describe: ({ controlPlane, reason: refusal }) =>
-      `the controller cannot add its finalizer to AWSManagedControlPlane ${controlPlane}: ${refusal}`,
-    remedy: ({ remedy = 'Fix the problem that the API server reports' }) =>
-      `${remedy}. Without the finalizer the controller creates no Fargate profile. ${RETRIES}`,
+    poll: pollControlPlaneFinalizer,
+    problem: ({ controlPlane }) =>
+      `the controller cannot add its finalizer to AWSManagedControlPlane ${controlPlane}, so it creates no Fargate profile`,
+    remedy: ({ remedy = 'Fix the problem that the API server reports' }) => remedy,
+    outlook: retries,
+    quote: ({ reason: said }) => ({ said }),
   }),
   ControlPlaneUnsupported: defineReason<{ readonly cluster: string; readonly kind: string }>({
     nature: 'human',
     poll: pollRarely,
-    describe: ({ cluster, kind }) =>
+    problem: ({ cluster, kind }) =>
       `the control plane of Cluster ${cluster} is of kind ${kind}, but a Fargate profile needs an AWSManagedControlPlane`,
     remedy: () =>
-      'Delete this object, because spec.clusterName cannot be changed, and create it for a Cluster whose spec.controlPlaneRef names an AWSManagedControlPlane. Until then the controller does nothing for this object',
+      'Delete this object and create it for a Cluster whose spec.controlPlaneRef names an AWSManagedControlPlane, because spec.clusterName cannot be changed',
+    outlook: () => 'Until then the controller does nothing for this object',
   }),
   ControlPlaneElsewhere: defineReason<{
     readonly cluster: string;
@@ -75,10 +91,11 @@ export const CLUSTER_REASONS = {
   }>({
     nature: 'human',
     poll: pollRarely,
-    describe: ({ cluster, namespace, named }) =>
+    problem: ({ cluster, namespace, named }) =>
       `spec.controlPlaneRef.namespace of Cluster ${cluster} is ${quoted(named)}, but the control plane of a Cluster must be in the namespace of the Cluster, ${quoted(namespace)}`,
     remedy: ({ namespace }) =>
-      `Remove spec.controlPlaneRef.namespace from the Cluster, or set it to ${quoted(namespace)}. ${CONTINUES}`,
+      `Remove spec.controlPlaneRef.namespace from the Cluster, or set it to ${quoted(namespace)}`,
+    outlook: continues,
   }),
 } as const;
 
@@ -89,12 +106,13 @@ export const TARGET_REASONS = {
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
     nature: 'human',
     poll: pollRarely,
-    describe: () =>
-      'the spec has neither clusterName nor eksCluster. The API server probably dropped eksCluster while the CRD of another provider was installed',
+    problem: () =>
+      'the spec has neither clusterName nor eksCluster, probably because the API server dropped eksCluster while the CRD of another provider was installed',
     remedy: ({ provisionedIn }) =>
       provisionedIn === undefined
-        ? `Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster. ${CONTINUES}`
-        : `Set name and region in spec.eksCluster again, and identityRef if it was set: the Fargate profile is recorded in ${provisionedIn} (account/region/name). ${CONTINUES}`,
+        ? 'Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster'
+        : `Set name and region in spec.eksCluster again, and identityRef if it was set: the Fargate profile is recorded in ${provisionedIn} (account/region/name)`,
+    outlook: continues,
   }),
   UseClusterName: defineReason<{
     readonly eksCluster: string;
@@ -103,18 +121,19 @@ export const TARGET_REASONS = {
   }>({
     nature: 'human',
     poll: pollRarely,
-    describe: ({ eksCluster, controlPlane }) =>
-      `Cluster API manages EKS cluster ${quoted(eksCluster)} (AWSManagedControlPlane ${controlPlane}), so the controller creates nothing in AWS for this object`,
+    problem: ({ eksCluster, controlPlane }) =>
+      `Cluster API manages EKS cluster ${quoted(eksCluster)} (AWSManagedControlPlane ${controlPlane}), so the controller creates nothing in AWS for an object that names it in spec.eksCluster`,
     remedy: ({ cluster }) =>
       `Delete this object, and create it with ${cluster === undefined ? 'spec.clusterName' : `spec.clusterName ${quoted(cluster)}`} instead of spec.eksCluster`,
   }),
   RegionUnknown: defineReason<{ readonly cluster: string }>({
     nature: 'human',
     poll: pollRarely,
-    describe: ({ cluster }) =>
+    problem: ({ cluster }) =>
       `spec.eksCluster has no region for EKS cluster ${quoted(cluster)}, and the controller does not know its own AWS region, which is the default`,
     remedy: () =>
-      'If the EKS cluster is in the region of the manager, set AWS_REGION of the manager to this region, and the controller continues. Otherwise delete this object and create it with spec.eksCluster.region, because this field cannot be changed',
+      'Delete this object and create it with spec.eksCluster.region, because this field cannot be changed. If the manager runs in the region of the EKS cluster, you can set AWS_REGION of the manager instead',
+    outlook: continues,
   }),
   TargetChanged: defineReason<{
     readonly field: string;
@@ -125,12 +144,13 @@ export const TARGET_REASONS = {
   }>({
     nature: 'human',
     poll: pollRarely,
-    describe: ({ field, recorded, found, isOfObject }) =>
+    problem: ({ field, recorded, found, isOfObject }) =>
       `${field} of ${isOfObject ? 'this object' : 'the control plane'} is now ${quoted(found)}, but the Fargate profile is recorded in ${quoted(recorded)}, so the controller changes nothing in AWS`,
     remedy: ({ field, recorded, isOfObject }) =>
       isOfObject
         ? `${REPLACE_OBJECT}; unless spec.deletionPolicy is Retain, this deletes the recorded profile. ${START_OVER}`
-        : `Set ${field} of the control plane back to ${quoted(recorded)}, and the controller continues. Or delete this object, which deletes the recorded profile unless spec.deletionPolicy is Retain. ${START_OVER}`,
+        : `Set ${field} of the control plane back to ${quoted(recorded)}. ${START_OVER}`,
+    outlook: ({ isOfObject }) => (isOfObject ? undefined : continues()),
   }),
   /** `missing` is a clause. `role` is the role that the controller may have created. */
   TargetUnknown: defineReason<{
@@ -143,42 +163,47 @@ export const TARGET_REASONS = {
   }>({
     nature: 'human',
     poll: pollRarely,
-    describe: ({ missing, provisionedIn, profile }) =>
+    problem: ({ missing, provisionedIn, profile }) =>
       provisionedIn === undefined
         ? `the deletion of this object waits: the controller does not know the AWS account and region of Fargate profile ${quoted(profile)}, because the annotation ${RECORD_ANNOTATION} does not name them, and ${missing}`
         : `the deletion of this object waits: the controller does not know which AWS credentials to use for Fargate profile ${quoted(profile)} in ${provisionedIn} (account/region/EKS cluster), because ${missing}`,
     remedy: ({ remedy, profile, role, abandonment }) => {
-      const ownRole = role === undefined ? '' : `, and IAM role ${quoted(role)} if the controller created it,`;
-      return [
-        remedy,
-        CONTINUES,
+      const ownRole = role === undefined ? '' : `, and IAM role ${quoted(role)} if the controller created it`;
+      const wayOut =
         abandonment === 'retain'
-          ? `Or delete Fargate profile ${quoted(profile)} in AWS${ownRole} and set spec.deletionPolicy to Retain; the deletion of this object then ends, and the controller changes nothing in AWS`
-          : describeAbandonment(abandonment, `, if Fargate profile ${quoted(profile)} no longer exists,`),
-      ].join('. ');
+          ? `If this is not possible, delete Fargate profile ${quoted(profile)} in AWS${ownRole}, and set spec.deletionPolicy to Retain`
+          : describeAbandonment(abandonment, `If Fargate profile ${quoted(profile)} no longer exists`);
+      return `${remedy}. ${wayOut}`;
     },
+    outlook: () => 'The controller then continues the deletion',
   }),
 } as const;
 
 export const API_SERVER_REASONS = {
   /** `isInvalid` means that the object in `reason` has fields with wrong types. */
-  WaitingForAPI: defineReason<{ readonly kind: string; readonly reason: string; readonly isInvalid?: true }>({
+  WaitingForAPI: defineReason<Unreadable & { readonly kind: string; readonly isInvalid?: true }>({
     nature: 'outage',
-    // No watch event follows a request that was rejected or got no answer.
-    poll: pollDoubling(2 * SECOND, 30 * SECOND),
-    describe: ({ kind, reason, isInvalid = false }) =>
-      `the controller cannot read ${isInvalid ? kind : `${kind} objects:`} ${reason}`,
-    remedy: ({ reason, isInvalid = false }) =>
-      isInvalid ? `Fix each field that this message names. ${RETRIES}` : `${remedyForUnreadable(reason)}. ${RETRIES}`,
+    poll: pollUnreadable,
+    problem: ({ kind, reason, obstacle, isInvalid = false }) => {
+      if (isInvalid) return `the controller cannot read ${kind} ${reason}`;
+      const what = `the controller cannot read ${kind} objects`;
+      return obstacle?.kind === 'forbidden' ? what : `${what}: ${reason}`;
+    },
+    remedy: ({ obstacle, isInvalid = false }) =>
+      isInvalid ? 'Fix each field that this message names' : remedyForUnreadable(obstacle),
+    outlook: retries,
+    quote: ({ reason, obstacle }) => (obstacle?.kind === 'forbidden' ? { said: reason } : undefined),
   }),
   APIServerRefused: defineReason<ApiRejection>({
     nature: 'retry',
     mayStopBeforeAwsRead: true,
-    poll: pollDoubling(2 * SECOND, MINUTE),
+    poll: pollApiServer,
     // Longer than the rollout of a webhook, which may reject requests until it is complete.
     patience: 2 * MINUTE,
-    describe: describeApiRejection,
-    remedy: ({ remedy }) => `${remedy}. ${RETRIES}`,
+    problem: (rejection) => partsOfRejection(rejection).problem,
+    remedy: ({ remedy }) => remedy,
+    outlook: retries,
+    quote: (rejection) => partsOfRejection(rejection).quote,
   }),
 } as const;
 
@@ -191,52 +216,33 @@ export const FOREIGN_CRD_REASONS = {
       { readonly kind: 'restoring' } | { readonly kind: 'stopped'; readonly problem: string; readonly remedy: string };
   }>({
     nature: 'human',
-    poll: pollEvery(15 * SECOND),
-    describe: ({ provider, missing, keeper }) =>
-      `the CRD ${PLURAL}.${GROUP} ${provider === undefined ? '' : `comes from provider ${provider} and `}lacks ${enumerated(missing)}. The controller cannot read the whole object, so it changes nothing in AWS${keeper?.kind === 'stopped' ? `. ${keeper.problem}` : ''}`,
+    poll: pollForeignCrd,
+    problem: ({ provider, missing, keeper }) =>
+      `the CRD ${PLURAL}.${GROUP} ${provider === undefined ? '' : `comes from provider ${provider} and `}lacks ${enumerated(missing)}, so the controller cannot read the whole object and changes nothing in AWS${keeper?.kind === 'stopped' ? `. ${keeper.problem}` : ''}`,
     remedy: ({ keeper }) => {
       switch (keeper?.kind) {
         case undefined:
-          return `${FOREIGN_SCHEMA_REMEDY}. ${CONTINUES}`;
+          return FOREIGN_SCHEMA_REMEDY;
         case 'restoring':
-          return `The manager applies its CRD again (--manage-crd) once it has seen that Cluster API Provider AWS does not serve AWSFargateProfiles. ${CONTINUES}`;
+          return undefined;
         case 'stopped':
-          return `${keeper.remedy}. ${CONTINUES}`;
+          return keeper.remedy;
       }
     },
+    outlook: ({ keeper }) =>
+      keeper?.kind === 'restoring'
+        ? 'The manager applies its CRD again (--manage-crd) once it has seen that Cluster API Provider AWS does not serve AWSFargateProfiles, and then continues'
+        : continues(),
   }),
   CAPAServesProfiles: defineReason<{ readonly webhook: string }>({
     nature: 'human',
     keepsReady: true,
-    poll: pollEvery(15 * SECOND),
-    describe: ({ webhook }) =>
-      `Cluster API Provider AWS answers the webhook ${webhook}, so its feature gate EKSFargate is on, and its controller reconciles this object. This controller changes nothing in AWS, and does not change the CRD or the webhooks`,
+    poll: pollForeignCrd,
+    problem: ({ webhook }) =>
+      `Cluster API Provider AWS reconciles this object, because its feature gate EKSFargate is on: it answers the webhook ${webhook}. This controller changes nothing in AWS, and does not change the CRD or the webhooks`,
     remedy: () =>
-      'Turn off the feature gate (EXP_EKS_FARGATE=false), and this controller takes over. Or remove cluster-api-provider-aws-fargate to stay with Cluster API Provider AWS',
-  }),
-} as const;
-
-export const SPEC_REASONS = {
-  InvalidSpec: defineReason<Description>({
-    nature: 'human',
-    poll: pollRarely,
-    describe: ({ detail }) => detail,
-    remedy: () => `Fix this field. ${CONTINUES}`,
-  }),
-  TagsInvalid: defineReason<Description>({
-    nature: 'human',
-    poll: pollRarely,
-    describe: ({ detail }) => `AWS does not accept the tags for this object: ${detail}`,
-    remedy: () => `Fix these tags in spec.additionalTags of this object or of its control plane. ${CONTINUES}`,
-  }),
-  NoPrivateSubnets: defineReason<{ readonly controlPlane: string }>({
-    nature: 'human',
-    ...eks,
-    poll: pollRarely,
-    describe: ({ controlPlane }) =>
-      `Fargate needs private subnets, but spec.subnetIDs of this object is empty, and spec.network.subnets of AWSManagedControlPlane ${controlPlane} has no private subnet`,
-    remedy: () =>
-      `Name private subnets in spec.subnetIDs, or add them to spec.network.subnets of the control plane. ${CONTINUES}`,
+      'To use this controller, turn off the feature gate (EXP_EKS_FARGATE=false). To stay with Cluster API Provider AWS, remove cluster-api-provider-aws-fargate',
+    outlook: () => 'This controller takes over when the feature gate is off',
   }),
 } as const;
 
@@ -244,40 +250,39 @@ export const MOVE_AND_DELETION_REASONS = {
   MoveAbandoned: defineReason<{ readonly cluster?: string }>({
     nature: 'human',
     poll: pollRarely,
-    describe: ({ cluster }) =>
-      `an interrupted clusterctl move probably left the annotation ${DELETE_FOR_MOVE_ANNOTATION} on this object, because ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}. The controller does nothing while the annotation is set`,
+    problem: ({ cluster }) =>
+      `the annotation ${DELETE_FOR_MOVE_ANNOTATION} stops the controller, and an interrupted clusterctl move probably left it on this object, because ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}`,
     remedy: () =>
-      'If this object now exists in another management cluster, remove its finalizers here and delete it here, which changes nothing in AWS. Otherwise remove the annotation, and the controller continues',
+      'If this object now exists in another management cluster, remove its finalizers here and delete it here, which changes nothing in AWS; if not, remove the annotation',
+    outlook: continues,
   }),
   /** `problem` completes the sentence "the annotation …". */
   RecordUnreadable: defineReason<{ readonly problem: string }>({
     nature: 'human',
     keepsReady: true,
     poll: pollRarely,
-    describe: ({ problem }) =>
+    problem: ({ problem }) =>
       `the annotation ${RECORD_ANNOTATION} ${problem}, so the controller changes nothing in AWS for this object`,
     remedy: () =>
-      'If a newer version of the controller wrote it, run that version. Otherwise remove the annotation, and the controller looks for the profile and role in AWS and writes the annotation again',
+      'If a newer version of the controller wrote the annotation, run that version; if not, remove the annotation',
+    outlook: () =>
+      'Without the annotation, the controller looks for the profile and role in AWS and writes the annotation again',
   }),
   ClusterDeletionProtected: defineReason<{ readonly cluster: string; readonly region: string }>({
     nature: 'human',
-    // The polls are frequent, so that the deletion of the EKS cluster continues soon after the user has acted.
-    poll: pollDoubling(15 * SECOND, 2 * MINUTE),
-    describe: ({ cluster }) =>
+    poll: pollClusterDeletion,
+    problem: ({ cluster }) =>
       `EKS refuses to delete EKS cluster ${quoted(cluster)} while its deletion protection is on. Deleting its Fargate profiles would only stop their pods, so the controller deletes nothing in AWS for this object`,
     remedy: ({ cluster, region }) =>
-      [
-        `To delete the EKS cluster, run: aws eks update-cluster-config --name ${cluster} --region ${region} --no-deletion-protection. ${CONTINUES}`,
-        describeAbandonment('removeFinalizer', ', to keep the EKS cluster,'),
-      ].join('. '),
+      `To delete the EKS cluster, run: aws eks update-cluster-config --name ${cluster} --region ${region} --no-deletion-protection. ${describeAbandonment('removeFinalizer', 'To keep the EKS cluster')}`,
+    outlook: () => 'Once the protection is off, the controller continues',
   }),
   RetainBlocksClusterDeletion: defineReason<{ readonly name: string; readonly cluster: string }>({
     nature: 'human',
-    // The polls are frequent, so that the deletion of the EKS cluster continues soon after the user has acted.
-    poll: pollDoubling(15 * SECOND, 2 * MINUTE),
-    describe: ({ name, cluster }) =>
+    poll: pollClusterDeletion,
+    problem: ({ name, cluster }) =>
       `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}, because EKS does not delete a cluster that has Fargate profiles, and spec.deletionPolicy is Retain`,
-    remedy: () =>
-      `Set spec.deletionPolicy to Delete, and the controller deletes the profile and its role. Or, to keep the role, delete only the profile in AWS. To remove this object at once, delete it, remove ${FINALIZER} from its metadata.finalizers, and delete the profile in AWS. The deletion of the cluster waits until the profile is deleted`,
+    remedy: () => 'Set spec.deletionPolicy to Delete, or, to keep the role, delete only the profile in AWS',
+    outlook: () => 'With Delete, the controller deletes the profile and its role',
   }),
 } as const;

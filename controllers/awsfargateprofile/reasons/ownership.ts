@@ -1,11 +1,13 @@
 import { type AdoptionPolicy, TAKE_OVER_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { type AffectedConditionType, defineReason, pollForUserAction, pollRarely } from './definition.ts';
+import { type AffectedConditionType, defineReason } from './definition.ts';
+import { pollForUserAction, pollRarely } from './polls.ts';
 import {
   type Abandonment,
   describeAbandonment,
   type SpecChangeable,
-  CONTINUES,
+  continues,
   quoted,
+  capitalized,
   listed,
   REPLACE_OBJECT,
   enumerated,
@@ -32,7 +34,7 @@ export const OWNERSHIP_REASONS = {
     ...eks,
     poll: pollForUserAction,
     endedBySibling: 'gone',
-    describe: ({ name, whose, obstacles }) =>
+    problem: ({ name, whose, obstacles }) =>
       `Fargate profile ${quoted(name)} belongs to ${whose}, so this controller does not change or delete it` +
       (obstacles === undefined
         ? ''
@@ -40,26 +42,29 @@ export const OWNERSHIP_REASONS = {
     remedy: ({ adoption, obstacles, isProvisioned = false }) => {
       const evade = isProvisioned ? REPLACE_OBJECT : 'Set spec.profileName to another name';
       if (obstacles !== undefined)
-        return isProvisioned
-          ? evade
-          : `${evade}. Or change the spec to match the profile, and this controller adopts it`;
+        return isProvisioned ? evade : `${evade}, or, to adopt the profile, change the spec to match it`;
       return adoption === undefined
-        ? `${evade}. When the existing profile is deleted, this controller creates its own profile with this name`
-        : `${evade}. Or set spec.adoptionPolicy to ${adoption}, and this controller adopts the profile`;
+        ? evade
+        : `${evade}, or, to adopt the profile, set spec.adoptionPolicy to ${adoption}`;
     },
+    outlook: ({ adoption, obstacles }) =>
+      adoption === undefined && obstacles === undefined
+        ? 'When the existing profile is deleted, this controller creates its own profile with this name'
+        : undefined,
   }),
   /** `isTrusted` means that the trust policy lets Fargate use the role for profiles in the EKS cluster. */
   RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string; readonly isTrusted: boolean }>({
     nature: 'human',
     ...iam,
     poll: pollForUserAction,
-    describe: ({ name, whose }) =>
+    problem: ({ name, whose }) =>
       `IAM role ${quoted(name)} belongs to ${whose}, so this controller does not change or delete it`,
     remedy: ({ isTrusted, isProvisioned = false }) => {
       const use = isTrusted ? 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. ' : '';
       const evade = `${use}To let the controller create a role with another name, set spec.roleName`;
-      return `${isProvisioned ? REPLACE_OBJECT : evade}. When the existing role is deleted, the controller creates its own role with this name`;
+      return isProvisioned ? REPLACE_OBJECT : evade;
     },
+    outlook: () => 'When the existing role is deleted, the controller creates its own role with this name',
   }),
   /** Another copy of this object has created the profile. `id` is the unique ID at the end of the profile's ARN. */
   ManagedElsewhere: defineReason<
@@ -73,16 +78,17 @@ export const OWNERSHIP_REASONS = {
     ...eks,
     keepsReady: true,
     poll: pollForUserAction,
-    describe: ({ name, id }) =>
-      `Fargate profile ${quoted(name)} (${id}) has the owner tag of this object, but is not in its record: another management cluster created the profile, or this object was restored from a backup. The controller creates and deletes nothing in AWS for this object`,
+    problem: ({ name, id }) =>
+      `Fargate profile ${quoted(name)} (${id}) has the owner tag of this object, but is not in its record: another management cluster created the profile, or this object was restored from a backup`,
     remedy: ({ id, isDeleting, abandonment }) => {
-      const takeOver = `To manage the profile here, annotate this object with ${TAKE_OVER_ANNOTATION}=${id}, and the controller continues`;
+      const takeOver = `To manage the profile here, annotate this object with ${TAKE_OVER_ANNOTATION}=${id}`;
       if (abandonment === 'removeFinalizer')
-        return `${takeOver}. ${describeAbandonment(abandonment, ', if another management cluster manages it,')}`;
+        return `${takeOver}. ${describeAbandonment(abandonment, 'If another management cluster manages it')}`;
       return isDeleting
-        ? `${takeOver}. If another management cluster manages it, set spec.deletionPolicy to Retain; the deletion of this object then ends, and nothing changes in AWS`
+        ? `${takeOver}. If another management cluster manages it, set spec.deletionPolicy to Retain`
         : `${takeOver}. If another management cluster manages it, set spec.deletionPolicy to Retain and delete this object, which changes nothing in AWS`;
     },
+    outlook: () => 'Until then the controller creates and deletes nothing in AWS for this object',
   }),
   OwnershipTagMissing: defineReason<{
     readonly resource: 'Fargate profile' | 'IAM role';
@@ -94,29 +100,27 @@ export const OWNERSHIP_REASONS = {
     nature: 'human',
     keepsReady: true,
     poll: pollForUserAction,
-    describe: ({ resource, name, tags }) =>
+    problem: ({ resource, name, tags }) =>
       `${resource} ${quoted(name)} lacks the ${tags.length === 1 ? 'tag' : 'tags'} ${listed(tags.map(({ key }) => key))}, so the controller does not change or delete it`,
     remedy: ({ resource, tags, abandonment }) =>
-      [
-        `If the ${resource} belongs to this object, tag it with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}` +
-          (abandonment === undefined ? '' : ', or delete it in AWS'),
-        CONTINUES,
-        abandonment === undefined
-          ? 'If it belongs to another owner, do not tag it; the controller then changes nothing in AWS for this object'
-          : describeAbandonment(abandonment, `, if the ${resource} belongs to another owner,`),
-      ].join('. '),
+      `If the ${resource} belongs to this object, tag it with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}` +
+      (abandonment === undefined
+        ? ''
+        : `, or delete it in AWS. ${describeAbandonment(abandonment, 'If it belongs to another owner')}`),
+    outlook: ({ tags }) =>
+      `Without the ${tags.length === 1 ? 'tag' : 'tags'}, the controller changes nothing in AWS for this object`,
   }),
 } as const;
 
 function describeAllowed(excess: readonly LimitExcess[]): string {
-  const sentences = excess.map(({ field, allowed }) => {
+  const clauses = excess.map(({ field, allowed }) => {
     const name = field.replace(/\[\d+\]$/, '');
     const patterns = allowed.filter((pattern) => pattern !== 'none');
     return patterns.length === 0
-      ? `Remove the value from ${name}`
-      : `Use only values in ${name} that match ${enumerated(patterns)}`;
+      ? `remove the value from ${name}`
+      : `use only values in ${name} that match ${enumerated(patterns)}`;
   });
-  return [...new Set(sentences)].join('. ');
+  return capitalized([...new Set(clauses)].join(' and '));
 }
 
 const EKS_CLUSTER_FIELD = 'spec.eksCluster';
@@ -139,10 +143,10 @@ const flagValueFor = (value: string): string =>
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
   const values = excess.filter(({ field }) => field === EKS_CLUSTER_FIELD).map(({ value }) => flagValueFor(value));
-  const ask = `Ask the operator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster. If clusterctl installed the manager, the operator adds it to the clusterctl variable CAPAF_ALLOW_EKS_CLUSTERS, after a comma, and runs clusterctl upgrade apply --infrastructure aws-fargate:<installed version>. ${CONTINUES}`;
+  const ask = `Ask the operator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster, which clusterctl takes from the variable CAPAF_ALLOW_EKS_CLUSTERS`;
   return patterns.length === 0
     ? ask
-    : `${ask}. Or create another AWSFargateProfile, for an EKS cluster that matches ${enumerated(patterns)}`;
+    : `${ask}, or create another AWSFargateProfile, for an EKS cluster that matches ${enumerated(patterns)}`;
 }
 
 export const OPERATOR_LIMIT_REASONS = {
@@ -153,11 +157,12 @@ export const OPERATOR_LIMIT_REASONS = {
     nature: 'human',
     keepsReady: true,
     poll: pollRarely,
-    describe: ({ excess }) =>
+    problem: ({ excess }) =>
       `the operator of this controller does not allow ${excess.map(({ field, value }) => `${quoted(value)} in ${field}`).join(' and ')}`,
     remedy: ({ excess }) =>
       excess.some(({ field }) => field === EKS_CLUSTER_FIELD)
         ? describeAllowedClusters(excess)
-        : `${describeAllowed(excess)}. Or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} with ${flagsFor(excess)} of the manager. ${CONTINUES}`,
+        : `${describeAllowed(excess)}, or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} with ${flagsFor(excess)} of the manager`,
+    outlook: continues,
   }),
 } as const;

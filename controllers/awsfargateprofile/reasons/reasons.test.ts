@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { ReadObstacle } from 'controller-runtime/cache';
 import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
 import { remedyForUnreadable } from './wording.ts';
 import {
@@ -8,6 +9,7 @@ import {
   isEndedBySibling,
   isUnreported,
   messageOf,
+  partsOfMessage,
   natureOf,
   conditionTypeOf,
   pollOf,
@@ -60,11 +62,19 @@ describe('REASONS', () => {
         expect(detail.length).to.be.below(700);
       });
 
-      it('has a message that ends with a full stop if it has a remedy', () => {
-        const { remedy } = REASONS[name];
-        expect(detail.endsWith('.')).to.equal(remedy !== undefined);
+      it('has a message that ends with a full stop if it has more than one sentence', () => {
+        expect(detail.endsWith('.')).to.equal(/[.] [A-Z]/.test(detail));
         expect(detail.endsWith('..')).to.equal(false);
       });
+
+      it('quotes AWS and the API server only at the end of the message', () => {
+        const { quote, ...others } = partsOfMessage(each);
+        expect(Object.values(others).join('. ')).not.to.match(/\bsays?:|Error:/);
+        if (quote !== undefined) expect(detail.endsWith(`: ${quote.said}.`), detail).to.equal(true);
+      });
+
+      it('has no chain of alternatives over several sentences', () =>
+        expect(detail).not.to.match(/(?:[.:;] )(?:Or|Otherwise)\b/i));
 
       it('has a remedy if a user must act', () => {
         if (natureOf(each) === 'human') expect(REASONS[name].remedy).not.to.equal(undefined);
@@ -146,12 +156,12 @@ describe('messageOf', () => {
       { field: 'spec.roleAdditionalPolicies[2]', value: 'arn:aws:iam::aws:policy/B', allowed: ['none'] },
     ];
     expect(messageOf(newReason('NotAllowedByOperator', { about: 'IAMFargateRolesReady', excess }))).to.equal(
-      'The operator of this controller does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/*. Remove the value from spec.roleAdditionalPolicies. Or ask the operator to allow these values with --allow-role-arn and --allow-policy-arn of the manager. The controller then continues.',
+      'The operator of this controller does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/* and remove the value from spec.roleAdditionalPolicies, or ask the operator to allow these values with --allow-role-arn and --allow-policy-arn of the manager. The controller then continues.',
     );
     const boundary = { field: 'spec.rolePermissionsBoundary', value: 'arn:x', allowed: ['arn:y'] };
     expect(
       messageOf(newReason('NotAllowedByOperator', { about: 'IAMFargateRolesReady', excess: [boundary] })),
-    ).to.include('Or ask the operator to allow this value with --require-permissions-boundary of the manager');
+    ).to.include('or ask the operator to allow this value with --require-permissions-boundary of the manager');
   });
 
   it('says after 30 minutes that EKS takes longer than usual', () => {
@@ -177,20 +187,20 @@ describe('messageOf', () => {
       );
     expect(tell()).to.deep.equal([
       'EKS is deleting Fargate profile "web"',
-      'EKS cannot delete Fargate profile "web" while it is creating it. The controller deletes it afterwards',
+      'EKS is still creating Fargate profile "web", and cannot delete it yet. The controller then deletes it.',
     ]);
     expect(tell('web')).to.deep.equal([
-      'EKS is deleting Fargate profile "web". Then the controller recreates it with the current spec',
-      'EKS is still creating Fargate profile "web" from an older spec. Then the controller deletes it and recreates it with the current spec',
+      'EKS is deleting Fargate profile "web". The controller then recreates it with the current spec.',
+      'EKS is still creating Fargate profile "web" from an older spec. The controller then deletes it and recreates it with the current spec.',
     ]);
     expect(tell('shop')[0]).to.equal(
-      'EKS is deleting Fargate profile "web". Then the controller creates Fargate profile "shop"',
+      'EKS is deleting Fargate profile "web". The controller then creates Fargate profile "shop".',
     );
   });
 
   it('does not refer to a problem that EKS does not name', () => {
     expect(messageOf(newReason('DeleteFailed', { name: 'team-a_web', issues: [] }))).to.equal(
-      'EKS failed to delete Fargate profile "team-a_web". EKS gives no reason. Ask AWS Support for the reason. The controller keeps retrying the deletion.',
+      'EKS failed to delete Fargate profile "team-a_web" and gives no reason. Ask AWS Support for the reason. The controller keeps retrying the deletion.',
     );
   });
 
@@ -209,7 +219,25 @@ describe('messageOf', () => {
     expect(tell()).to.match(
       / another name\. When the existing profile is deleted, this controller creates its own profile with this name\.$/,
     );
-    expect(tell('Owned')).to.match(/ Or set spec\.adoptionPolicy to Owned, and this controller adopts the profile\.$/);
+    expect(tell('Owned')).to.match(/ another name, or, to adopt the profile, set spec\.adoptionPolicy to Owned\.$/);
+  });
+
+  it('asks for an action about the access entry of a recreated role that helps: of the role of a user or of the controller', () => {
+    const facts = { name: 'pods', arn: 'arn:aws:iam::123456789012:role/pods', id: 'AROA1', cluster: 'tools' };
+    const told = (entry: 'outdated' | 'missing' | 'unknown', ours: boolean, refusal?: string): string =>
+      messageOf(newReason('RoleRecreated', { ...facts, entry, ours, ...(refusal && { refusal }) }));
+    const is = 'IAM role "pods" was recreated with the ID AROA1, and';
+    const anew =
+      'the access entry of arn:aws:iam::123456789012:role/pods in EKS cluster "tools" with type FARGATE_LINUX';
+    expect(told('missing', false)).to.equal(
+      `${is} the EKS cluster has no access entry for it, so new pods cannot join the EKS cluster. Create ${anew}. The controller notices the new access entry within ten minutes.`,
+    );
+    expect(told('unknown', false, 'no')).to.equal(
+      `${is} its access entry may still belong to the deleted role, so new pods may not be able to join the EKS cluster. Recreate ${anew}, and then remove the annotation aws-fargate.cluster.x-k8s.io/record from this object, because the controller may not read the entry. The controller then writes the annotation again. AWS says: no.`,
+    );
+    expect(told('outdated', true, 'no')).to.equal(
+      `${is} its access entry still belongs to the deleted role, so new pods cannot join the EKS cluster. Allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry, or recreate ${anew}. If it is allowed, the controller replaces the access entry. AWS says: no.`,
+    );
   });
 
   it('asks for no change of the spec that the API server refuses once the profile is provisioned', () => {
@@ -259,17 +287,18 @@ describe('isEndedBySibling', () => {
 });
 
 describe('remedyForUnreadable', () => {
-  const rows: readonly (readonly [problem: string, remedy: string])[] = [
+  const rows: readonly (readonly [obstacle: ReadObstacle | undefined, remedy: string])[] = [
     [
-      'the API server does not serve clusters.cluster.x-k8s.io',
+      { kind: 'notServed', resource: 'clusters.cluster.x-k8s.io' },
       'Check that the CRD clusters.cluster.x-k8s.io is installed',
     ],
-    ['listing clusters: clusters is forbidden: no', "Allow the manager's ServiceAccount to read these objects"],
+    [{ kind: 'forbidden' }, "Allow the manager's ServiceAccount to read these objects"],
     [
-      'not listed yet',
+      undefined,
       "If this lasts longer than five minutes, check that the manager's ServiceAccount is allowed to read these objects",
     ],
   ];
-  for (const [problem, remedy] of rows)
-    it(`advises for: ${problem}`, () => expect(remedyForUnreadable(problem)).to.equal(remedy));
+  for (const [obstacle, remedy] of rows)
+    it(`advises for: ${obstacle?.kind ?? 'no known obstacle'}`, () =>
+      expect(remedyForUnreadable(obstacle)).to.equal(remedy));
 });

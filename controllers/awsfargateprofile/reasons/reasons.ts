@@ -1,14 +1,19 @@
 import type { Ms } from 'controller-runtime/env';
 import { cut, MAX_MESSAGE, toPrintableLine } from 'controller-runtime/text';
+import { joinParts, type MessageParts } from '../../shared/message.ts';
 import {
   defineReason,
-  pollEvery,
   type ReasonSpec,
+  type Texts,
   type Nature,
   type AffectedConditionType,
   type SiblingChange,
 } from './definition.ts';
-import { AWS_CALL_REASONS, PROPAGATION_REASONS, QUOTA_REASONS } from './aws-calls.ts';
+import { pollEvery } from './polls.ts';
+import { capitalized } from './wording.ts';
+import { AWS_CALL_REASONS, PROPAGATION_REASONS } from './aws-calls.ts';
+import { QUOTA_REASONS } from './quotas.ts';
+import { SPEC_REASONS } from './spec.ts';
 import { EKS_CLUSTER_REASONS, SIBLING_REASONS } from './eks-cluster.ts';
 import { PROFILE_REASONS } from './fargate-profile.ts';
 import { ROLE_REASONS } from './iam-role.ts';
@@ -18,7 +23,6 @@ import {
   API_SERVER_REASONS,
   CLUSTER_REASONS,
   FOREIGN_CRD_REASONS,
-  SPEC_REASONS,
   MOVE_AND_DELETION_REASONS,
   TARGET_REASONS,
 } from './kubernetes.ts';
@@ -26,7 +30,7 @@ import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 
 /** Usually enough for the rate limiter, for the renewal of a lease, or for another reconcile to release a lock. */
 const MOMENT: Ms = 1_000;
-const unreported = { nature: 'wait', unreported: true, poll: pollEvery(MOMENT), describe: () => '' } as const;
+const unreported = { nature: 'wait', unreported: true, poll: pollEvery(MOMENT), problem: () => '' } as const;
 
 /** Neither conditions nor events show these reasons: the object has no problem, and its next reconcile comes soon. */
 export const UNREPORTED_REASONS = {
@@ -40,7 +44,7 @@ export const UNREPORTED_REASONS = {
 
 export type { TagChange } from './aws-calls.ts';
 export type { ReportedIssue } from './fargate-profile.ts';
-export { describeIssues, describeObstacle, firstIssues } from './fargate-profile.ts';
+export { quoteIssues, describeObstacle, firstIssues } from './fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './definition.ts';
 
 /** Most of these reasons are found before the controller reads AWS. */
@@ -117,24 +121,34 @@ export const conditionTypeOf = ({ name, facts }: Reason): AffectedConditionType 
 export const pollOf = <R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms): Ms =>
   TABLE[name].poll(waited, facts);
 
-export const describeReason = <R extends ReasonName>({ name, facts }: Reason<R>): string =>
-  toPrintableLine(capitalised(TABLE[name].describe(facts)));
-
-/** The maximum length of a description. The rest of the message is for the remedy. */
-const MAX_DESCRIPTION = MAX_MESSAGE / 2;
+/** Describes the problem without what the user or the controller does. */
+export function describeReason(reason: Reason): string {
+  const { problem, quote } = partsOfMessage(reason);
+  return toPrintableLine(joinParts({ problem, quote }));
+}
 
 /** Hidden characters, for example in an AWS message that repeats a name, become escape sequences. */
-export function messageOf<R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms = 0): string {
-  const { late, ...entry } = TABLE[name];
-  const { describe, remedy } = late === undefined || waited < late.after ? entry : late;
-  const description = cut(capitalised(describe(facts)), MAX_DESCRIPTION);
-  // AWS's message may have its own period.
-  return toPrintableLine(remedy === undefined ? description : `${description.replace(/\.$/, '')}. ${remedy(facts)}.`);
+export const messageOf = (reason: Reason, waited: Ms = 0): string =>
+  toPrintableLine(joinParts(partsOfMessage(reason, waited)));
+
+// AWS's message may have its own period.
+const MAX_PART = MAX_MESSAGE / 4;
+
+export function partsOfMessage<R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms = 0): MessageParts {
+  const usual: ReasonSpec<Facts[R]> = TABLE[name];
+  const { late } = usual;
+  const { problem, remedy, outlook, quote }: Texts<Facts[R]> = late === undefined || waited < late.after ? usual : late;
+  const quoted = quote?.(facts);
+  return {
+    problem: cut(capitalizedSentence(problem(facts)), MAX_PART),
+    remedy: remedy?.(facts),
+    outlook: outlook?.(facts),
+    quote: quoted && { ...quoted, said: cut(quoted.said, MAX_PART) },
+  };
 }
 
 /** A field name such as `spec.roleARN` at the beginning stays as it is. */
-const capitalised = (text: string): string =>
-  /^[a-z]+[ ,]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+const capitalizedSentence = (text: string): string => (/^[a-z]+[ ,]/.test(text) ? capitalized(text) : text);
 
 /** If the CRD cannot be read, nothing is created or deleted, but the controller still corrects existing resources. */
 export function reasonForSchema(state: ServedSchemaState): Reason | undefined {
@@ -146,6 +160,10 @@ export function reasonForSchema(state: ServedSchemaState): Reason | undefined {
     case 'capaServes':
       return newReason('CAPAServesProfiles', state);
     case 'unreadable':
-      return newReason('WaitingForAPI', { kind: 'CustomResourceDefinition', reason: state.reason });
+      return newReason('WaitingForAPI', {
+        kind: 'CustomResourceDefinition',
+        reason: state.reason,
+        obstacle: { kind: 'forbidden' },
+      });
   }
 }

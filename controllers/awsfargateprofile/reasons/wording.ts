@@ -1,26 +1,30 @@
-import type { Denial, PolicyKind } from '../../../pkg/cloud/index.ts';
+import type { ReadObstacle } from 'controller-runtime/cache';
 import { FINALIZER } from '../../../api/v1beta2/index.ts';
+import type { Denial, PolicyKind } from '../../../pkg/cloud/index.ts';
+import { RETRIES } from '../../shared/message.ts';
 
-export const RETRIES = 'The controller keeps retrying';
-export const CONTINUES = 'The controller then continues';
+export const retries = (): string => RETRIES;
+export const continues = (): string => 'The controller then continues';
 
 export const IF_UNREACHABLE =
   'If this lasts longer than ten minutes, check the network between the manager and AWS: proxy, firewall, VPC endpoint';
 
 export const quoted = (text: string): string => `"${text}"`;
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 export const listed = (texts: readonly string[]): string => texts.join(', ');
 export const enumerated = (names: readonly string[]): string =>
   names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
 
-const UNSERVED = /the API server does not serve ([a-z]+\.[a-z0-9.-]+)/;
-
 /** `problem` says why the controller cannot read an object or a kind. The caller adds the period. */
-export function remedyForUnreadable(problem: string): string {
-  const crd = UNSERVED.exec(problem)?.[1];
-  if (crd !== undefined) return `Check that the CRD ${crd} is installed`;
-  return /\bforbidden\b/i.test(problem)
-    ? "Allow the manager's ServiceAccount to read these objects"
-    : "If this lasts longer than five minutes, check that the manager's ServiceAccount is allowed to read these objects";
+export function remedyForUnreadable(obstacle: ReadObstacle | undefined): string {
+  switch (obstacle?.kind) {
+    case 'notServed':
+      return `Check that the CRD ${obstacle.resource} is installed`;
+    case 'forbidden':
+      return "Allow the manager's ServiceAccount to read these objects";
+    case undefined:
+      return "If this lasts longer than five minutes, check that the manager's ServiceAccount is allowed to read these objects";
+  }
 }
 
 export type SpecChangeable = {
@@ -29,11 +33,11 @@ export type SpecChangeable = {
 };
 
 const replacement =
-  'another AWSFargateProfile with selectors for the same pods, and delete this object when the new one is Ready';
-export const REPLACE_OBJECT = `Create ${replacement}`;
-export const OR_REPLACE_OBJECT = `Or create ${replacement}`;
+  'create another AWSFargateProfile with selectors for the same pods, and delete this object when the new one is Ready';
+export const REPLACE_OBJECT = capitalized(replacement);
+export const OR_REPLACE_OBJECT = `or ${replacement}`;
 
-/** The code that finds the problem writes the whole description. Its last sentence has no period. */
+/** The code that finds the problem describes it. */
 export type Description = { readonly detail: string };
 
 /** Whether the EKS cluster comes from spec.eksCluster instead of from a control plane. */
@@ -50,7 +54,7 @@ export function describeSubnetCorrection(source: SubnetSource): string {
     case 'spec':
       return 'Fix spec.subnetIDs, or the AWS resource that it names';
     case 'controlPlane':
-      return 'Fix spec.network.subnets of the control plane, or the AWS resource that it names. Or name other subnets in spec.subnetIDs';
+      return 'Fix spec.network.subnets of the control plane, or name other subnets in spec.subnetIDs';
     case 'eks':
       return 'Name private subnets in spec.subnetIDs';
   }
@@ -77,7 +81,6 @@ const PLACES: Readonly<Record<PolicyKind, string>> = {
     'the session policy of these credentials, which for an AWSClusterRoleIdentity is in spec.inlinePolicy and spec.policyARNs',
 };
 
-/** The caller adds the period. */
 export function remedyForPolicy(action: string, policy: Denial['policy']): string {
   if (policy?.isExplicit === true) return `Remove the denial of ${action} from ${PLACES[policy.kind]}`;
   return policy === undefined || policy.kind === 'identity-based policy'
@@ -90,12 +93,12 @@ export function remedyForDenial({ denial, called, region, account, isProvisioned
   const { action, policy } = denial;
   if (action === undefined && policy === undefined && called.startsWith('eks:')) {
     const whose = account === undefined ? 'the account' : `account ${account}`;
-    return `AWS names no denied action. Check that AWS offers EKS Fargate in region ${quoted(region)} and that ${whose} may use it, for example with AWS Support. If so, allow ${called} ${OWN_CREDENTIALS}`;
+    return `Allow ${called} ${OWN_CREDENTIALS}. If this is allowed, AWS may not offer EKS Fargate in region ${quoted(region)} or to ${whose}: ask AWS Support`;
   }
   const remedy = remedyForPolicy(action ?? called, policy);
   // The API server rejects a change of these fields once the object is provisioned.
   return action === 'iam:CreateRole' && !isProvisioned
-    ? `${remedy}. Or, if the policy requires a permissions boundary, set spec.rolePermissionsBoundary. Or set spec.roleARN to an existing role`
+    ? `${remedy}, or set spec.roleARN to an existing role. If the policy requires a permissions boundary, set spec.rolePermissionsBoundary`
     : remedy;
 }
 
@@ -107,12 +110,12 @@ export function remedyForDenial({ denial, called, region, account, isProvisioned
 export type Abandonment = 'retain' | 'removeFinalizer';
 
 /** `condition` says when to do this, for example ", if …,". */
-export function describeAbandonment(abandonment: Abandonment, condition = ''): string {
+export function describeAbandonment(abandonment: Abandonment, condition: string): string {
   const action =
     abandonment === 'retain'
       ? 'set spec.deletionPolicy to Retain'
       : `remove ${FINALIZER} from metadata.finalizers of this object`;
-  return `Or${condition} ${action}; the deletion of this object then ends, and its profile and role stay in AWS`;
+  return `${condition}, ${action}; the profile and role then stay in AWS`;
 }
 
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };
@@ -120,11 +123,15 @@ export type Abandonable = { readonly abandonment?: Abandonment | undefined };
 /** The removal of the finalizer is hard to undo, so it is advised only for the case that `lasting` describes. */
 export function remedyFor(
   action: string,
-  outlook: string,
   abandonment: Abandonment | undefined,
   lasting = 'you can no longer get credentials for the AWS account',
 ): string {
-  const condition = abandonment === 'removeFinalizer' ? `, if ${lasting},` : '';
-  const wayOut = abandonment === undefined ? [] : [describeAbandonment(abandonment, condition)];
-  return [action, outlook, ...wayOut].join('. ');
+  switch (abandonment) {
+    case undefined:
+      return action;
+    case 'retain':
+      return `${action}. ${describeAbandonment(abandonment, 'To end the deletion of this object at once')}`;
+    case 'removeFinalizer':
+      return `${action}. ${describeAbandonment(abandonment, `If ${lasting}`)}`;
+  }
 }

@@ -45,7 +45,7 @@ function phase(
 describe('conditionsAfter', () => {
   const waits: readonly Reason[] = [
     newReason('WaitingForCluster', { cluster: 'team-a/prod' }),
-    newReason('WaitingForEKSControlPlane', { detail: 'not ready' }),
+    newReason('WaitingForEKSControlPlane', { detail: 'not ready', remedy: 'Wait' }),
     sibling,
     newReason('Propagating', { detail: 'IAM takes its time' }),
     newReason('QuotaExceeded', { detail: 'limit exceeded' }),
@@ -209,7 +209,7 @@ describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMF
     }),
   };
   const refused = (about: AffectedConditionType) => newReason('Refused', { detail: 'no', about });
-  const noControlPlane = newReason('WaitingForEKSControlPlane', { detail: 'not ready' });
+  const noControlPlane = newReason('WaitingForEKSControlPlane', { detail: 'not ready', remedy: 'Wait' });
   const waited = statusAfter(completedReconcile({ end: noControlPlane }));
   const noCredentials = newReason('CredentialsMissing', { detail: 'none' });
   const wrongAccount = newReason('WrongAccount', { whose: 'the manager', recorded: ACCOUNT, found: '444455556666' });

@@ -1,5 +1,6 @@
 import type { Ms } from 'controller-runtime/env';
 import type { Condition } from '../../../api/v1beta2/index.ts';
+import { joinSentences } from '../../shared/message.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { type ConditionType, type ConditionUpdate, conditionOf } from './condition-list.ts';
 import { type CompletedReconcile, reasonOf, isOfReplacement, noticesOf } from '../model/result.ts';
@@ -73,7 +74,7 @@ function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined): 
           ? READY_WITH_NOTICE
           : 'The Fargate profile is ACTIVE and matches the spec';
     const advice = adviceAfter(reconcile).map(({ message }) => message);
-    return trueFor(replacement?.name ?? 'Ready', advice.length === 0 ? summary : `${summary}. ${advice.join(' ')}`);
+    return trueFor(replacement?.name ?? 'Ready', joinSentences([summary, ...advice]));
   }
   switch (effectOnReady(reconcile, reason)) {
     case 'kept':
@@ -87,7 +88,7 @@ function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined): 
 
 function describeReplacement(reconcile: CompletedReconcile, replacement: Reason): string {
   const others = noticesOf(reconcile).filter((notice) => notice !== replacement);
-  return [replacement, ...others].map((notice) => messageOf(notice, reconcile.waited)).join('. ');
+  return joinSentences([replacement, ...others].map((notice) => messageOf(notice, reconcile.waited)));
 }
 
 /**

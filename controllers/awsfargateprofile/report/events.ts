@@ -18,6 +18,7 @@ import {
   messageOf,
   natureOf,
 } from '../reasons/reasons.ts';
+import { joinParts } from '../../shared/message.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 import { DELETING } from '../model/profile-status.ts';
 
@@ -218,12 +219,12 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
   };
   const detail = describeFailure(failure);
   const isAnswer = failure.statusCode !== undefined && failure.code !== 'Undecodable';
-  const said = isAnswer ? `. AWS says: ${detail}` : `: ${detail}`;
   const outlook =
     isAccessEntryMutation(mutation) && isRefused(failure)
       ? 'The controller continues without this change.'
       : 'The conditions of this object say what happens next.';
-  return [warning(reason, `Failed to ${doing(subject)}${said}. ${outlook}`)];
+  const quote = { ...(isAnswer && { by: 'AWS' as const }), said: detail };
+  return [warning(reason, joinParts({ problem: `Failed to ${doing(subject)}`, outlook, quote }))];
 }
 
 /** The event of `RoleRecreated` already says the same. */
@@ -234,7 +235,12 @@ function eventsOfUnreadableEntries(reconcile: CompletedReconcile): readonly Even
       ? [
           warning(
             'FailedDescribeAccessEntry',
-            `Failed to read the access entry of ${principal}. AWS says: ${refusal}. If new pods can join the EKS cluster, no action is needed. If not, the entry probably belongs to a deleted role with this name: recreate it with type FARGATE_LINUX. Or, if AWS denies the request, allow the controller eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry, and it replaces an outdated entry.`,
+            joinParts({
+              problem: `Failed to read the access entry of ${principal}`,
+              remedy:
+                'If new pods cannot join the EKS cluster, recreate the entry with type FARGATE_LINUX, because it probably belongs to a deleted role with this name. To let the controller replace such an entry, allow it eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry',
+              quote: { by: 'AWS', said: refusal ?? '' },
+            }),
           ),
         ]
       : [],
@@ -248,7 +254,13 @@ function eventOfUnreadableProtection({ facts }: CompletedReconcile): readonly Ev
   return [
     warning(
       'FailedDescribeCluster',
-      `Failed to read whether the deletion protection of EKS cluster "${eksCluster}" is on. AWS says: ${protection.refusal}. The controller continues with the deletion, but EKS refuses to delete the cluster if the protection is on. Allow the controller eks:DescribeCluster, and it deletes nothing while the protection is on.`,
+      joinParts({
+        problem: `Failed to read whether the deletion protection of EKS cluster "${eksCluster}" is on`,
+        remedy: 'Allow the controller eks:DescribeCluster, so that it deletes nothing while the protection is on',
+        outlook:
+          'The controller continues with the deletion, but EKS refuses to delete the cluster if the protection is on',
+        quote: { by: 'AWS', said: protection.refusal },
+      }),
     ),
   ];
 }

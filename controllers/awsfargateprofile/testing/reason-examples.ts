@@ -10,7 +10,11 @@ const ROLE = 'my-cluster-default_web_fargate';
 /** Example values for the message of each reason: docs/conditions.md shows the messages, and a test reads them. */
 export const REASON_EXAMPLES: ReportedFacts = {
   WaitingForCluster: { cluster: 'default/my-cluster' },
-  WaitingForAPI: { kind: 'Cluster', reason: 'the API server does not serve clusters.cluster.x-k8s.io' },
+  WaitingForAPI: {
+    kind: 'Cluster',
+    reason: 'the API server does not serve clusters.cluster.x-k8s.io',
+    obstacle: { kind: 'notServed', resource: 'clusters.cluster.x-k8s.io' },
+  },
   APIServerRefused: {
     message:
       'patching awsfargateprofiles.infrastructure.cluster.x-k8s.io default/web: Internal error occurred: failed calling webhook "…": …',
@@ -18,7 +22,8 @@ export const REASON_EXAMPLES: ReportedFacts = {
   },
   ClusterDeleting: { what: 'Cluster default/my-cluster' },
   WaitingForEKSControlPlane: {
-    detail: 'AWSManagedControlPlane default/my-control-plane is not ready yet. If this lasts, look at its conditions',
+    detail: 'AWSManagedControlPlane default/my-control-plane is not ready yet',
+    remedy: 'If this lasts, look at its conditions',
   },
   GuardRefused: {
     controlPlane: 'default/my-control-plane',
@@ -59,13 +64,14 @@ export const REASON_EXAMPLES: ReportedFacts = {
       'the controller has no AWS credentials: the AWS SDK looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile default), AWS_WEB_IDENTITY_TOKEN_FILE (not set), the instance metadata service: Could not load credentials from any providers',
   },
   CredentialsInvalid: {
-    detail:
-      'AWS rejects the credentials of the manager itself. AWS says: The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
+    detail: 'AWS rejects the credentials of the manager itself',
+    said: 'The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
     whose: 'the manager itself',
   },
   IdentityUnreadable: {
     detail:
       'spec.identityRef of the control plane names AWSClusterRoleIdentity "team-a", which the controller cannot read: the API server does not serve awsclusterroleidentities.infrastructure.cluster.x-k8s.io',
+    obstacle: { kind: 'notServed', resource: 'awsclusterroleidentities.infrastructure.cluster.x-k8s.io' },
   },
   IdentityNotFound: {
     detail: 'spec.identityRef of the control plane names AWSClusterStaticIdentity "team-a", which does not exist',
@@ -92,12 +98,13 @@ export const REASON_EXAMPLES: ReportedFacts = {
   },
   AssumeRoleDenied: {
     detail:
-      'the credentials of AWSClusterStaticIdentity "team-a" cannot assume role arn:aws:iam::210987654321:role/fargate. AWS says: User: … is not authorized to perform: sts:AssumeRole on resource: … (STS AssumeRole: AccessDenied)',
+      'the credentials of AWSClusterStaticIdentity "team-a" cannot assume role arn:aws:iam::210987654321:role/fargate',
+    said: 'User: … is not authorized to perform: sts:AssumeRole on resource: … (STS AssumeRole: AccessDenied)',
     denial: { action: 'sts:AssumeRole' },
   },
   AssumeRoleRefused: {
-    detail:
-      'the credentials of the manager itself cannot assume role arn:aws:iam::210987654321:role/fargate. AWS says: The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
+    detail: 'the credentials of the manager itself cannot assume role arn:aws:iam::210987654321:role/fargate',
+    said: 'The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
   },
   RegionInvalid: { region: 'us_east_1' },
   RegionNotEnabled: {
@@ -124,7 +131,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
     about: 'IAMFargateRolesReady',
   },
   AWSUnavailable: {
-    detail: 'AWS does not answer a request of the controller: no answer within 10 s (EKS DescribeFargateProfile)',
+    detail: 'no answer within 10 s (EKS DescribeFargateProfile)',
   },
   AWSError: {
     detail: 'The specified resource does not exist. (EKS TagResource: NotFoundException)',
@@ -174,6 +181,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
     id: 'AROAEXAMPLE',
     cluster: 'tools',
     entry: 'outdated',
+    ours: false,
   },
   RestoringRole: { name: ROLE, cluster: 'default_my-control-plane' },
   NotAllowedByOperator: {

@@ -12,7 +12,7 @@ import { NoCredentials } from '../errors/sdk-failure.ts';
 import type { RoleToAssume } from '../sts/sts-api.ts';
 import { FakeTransport, proxyPage, queryError, queryResponse } from '../testing/fake-transport.ts';
 import type { AwsResponse } from '../transport/transport.ts';
-import type { CredentialsProblem } from './credentials-problem.ts';
+import { describeCredentialsProblem, type CredentialsProblem } from './credentials-problem.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -65,7 +65,7 @@ describe('The credentials of an assumed role', () => {
     } catch (error) {
       if (!(error instanceof NoCredentials)) throw error;
       const { failure: _failure, ...problem } = error.problem;
-      return problem;
+      return { ...problem, message: describeCredentialsProblem(error.problem) };
     }
     throw new Error('credentials were had');
   }
@@ -148,7 +148,7 @@ describe('The credentials of an assumed role', () => {
       expect(await problemOf(source())).to.deep.equal({
         reason: 'CredentialsInvalid',
         message:
-          'AWS rejects the credentials of AWSClusterStaticIdentity "team-a". AWS says: The security token is invalid. ' +
+          'AWS rejects the credentials of AWSClusterStaticIdentity "team-a": The security token is invalid. ' +
           '(STS AssumeRole: InvalidClientTokenId)',
         whose: 'AWSClusterStaticIdentity "team-a"',
       });

@@ -4,7 +4,7 @@ import type { AwsConfig } from '../session.ts';
 import { newClients } from '../call/sdk-clients.ts';
 import type { CallerAccounts } from './caller-identity.ts';
 import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
-import { describeFailure, isAccessDenied, isCredentialsInvalid, isRefused } from '../errors/error-codes.ts';
+import { isAccessDenied, isCredentialsInvalid, isRefused } from '../errors/error-codes.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 import { partitionOfArn, stsRegionOf } from '../partition.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
@@ -71,7 +71,7 @@ const sessionSeconds = ({ durationSeconds }: RoleToAssume, { sessionToken }: Aws
 
 function toCredentialsProblem(failure: AwsFailure, arn: string, baseName: string): CredentialsProblem {
   if (isCredentialsInvalid(failure)) return rejectedCredentials(failure, baseName);
-  const message = `the credentials of ${baseName} cannot assume role ${arn}. AWS says: ${describeFailure(failure)}`;
+  const message = `the credentials of ${baseName} cannot assume role ${arn}`;
   if (isAccessDenied(failure)) return { reason: 'AssumeRoleDenied', message, failure };
   return { reason: isRefused(failure) ? 'AssumeRoleRefused' : 'AssumeRoleFailed', message, failure };
 }

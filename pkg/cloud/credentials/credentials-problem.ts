@@ -1,3 +1,4 @@
+import type { ReadObstacle } from 'controller-runtime/cache';
 import { describeFailure } from '../errors/error-codes.ts';
 import type { AwsFailure } from '../errors/failure.ts';
 
@@ -32,18 +33,24 @@ export type CredentialsProblemReason =
 /** `message` ends without a period, and never contains a secret. */
 export interface CredentialsProblem {
   readonly reason: CredentialsProblemReason;
+  /** Does not repeat `failure`. */
   readonly message: string;
   readonly failure?: AwsFailure;
   /** The owner of the rejected credentials, for messages. Set with the reason `CredentialsInvalid`. */
   readonly whose?: string;
   /** Kind and name of the object that does not exist; set with `IdentityNotFound` and `SecretNotFound`. */
   readonly missing?: string;
+  /** What a user has to change before the object can be read; only with `IdentityUnreadable`. */
+  readonly obstacle?: ReadObstacle;
 }
 
 /** `isCredentialsInvalid` must be true for `failure`. */
 export const rejectedCredentials = (failure: AwsFailure, whose: string): CredentialsProblem => ({
   reason: 'CredentialsInvalid',
-  message: `AWS rejects the credentials of ${whose}. AWS says: ${describeFailure(failure)}`,
+  message: `AWS rejects the credentials of ${whose}`,
   failure,
   whose,
 });
+
+export const describeCredentialsProblem = ({ message, failure }: CredentialsProblem): string =>
+  failure === undefined ? message : `${message}: ${describeFailure(failure)}`;

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { cut, errorMessage, MAX_FACT, MAX_MESSAGE, redactCredentials } from 'controller-runtime/text';
 import type { AwsFailure, AwsService } from './failure.ts';
-import type { CredentialsProblem } from '../credentials/credentials-problem.ts';
+import { describeCredentialsProblem, type CredentialsProblem } from '../credentials/credentials-problem.ts';
 
 /** Unlike `instanceof`, these fields work even if the manager's bundle contains two copies of an SDK class. */
 const SdkError = t.partial({
@@ -28,7 +28,7 @@ export class NoCredentials extends Error {
   readonly problem: CredentialsProblem;
 
   constructor(problem: CredentialsProblem, options?: ErrorOptions) {
-    super(problem.message, options);
+    super(describeCredentialsProblem(problem), options);
     this.problem = problem;
   }
 }

@@ -3,6 +3,8 @@ export { type ReflectorOptions, Reflector } from './reflector.ts';
 export {
   type Lookup,
   type Listing,
+  type ReadObstacle,
+  type Unreadable,
   type Change,
   type IndexFunc,
   type StoreOptions,

@@ -13,6 +13,7 @@ describe('Reflector for a kind that is installed, removed or served in another v
     expect(running.store.lookup(keyFor('a'))).to.deep.equal({
       kind: 'unknown',
       reason: 'the API server does not serve widgets.example.org',
+      obstacle: { kind: 'notServed', resource: 'widgets.example.org' },
     });
     expect(running.logger.linesWith('The API server does not serve a kind, waiting for it')).to.have.length(1);
 

@@ -9,7 +9,7 @@ import { remedyOf } from '../client/permission-remedies.ts';
 import { REQUEST_DEADLINE } from '../client/requests/api-requests.ts';
 import { initialState, step } from './reflector-state.ts';
 import type { ListingState, ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
-import type { Store } from './store.ts';
+import type { Store, Unreadable } from './store.ts';
 import type { KubeClient, Resource, Selection, WatchEvent } from '../client/types.ts';
 
 export interface ReflectorOptions extends Selection {
@@ -73,7 +73,7 @@ export class Reflector {
   private openWatch: OpenWatch | undefined;
   private readonly firstSync = Promise.withResolvers<void>();
   private readonly firstAttempt = Promise.withResolvers<void>();
-  private problem: string | undefined;
+  private problem: Unreadable | undefined;
   /** Since when the watch has failed. Undefined while it works, or while the API server does not serve the kind. */
   private brokenSince: Ms | undefined;
 
@@ -98,14 +98,14 @@ export class Reflector {
 
   /** Returns why the store is not kept up to date, with a remedy if there is one. */
   currentProblem(): string | undefined {
-    return this.problem;
+    return this.problem?.reason;
   }
 
   /** Returns why the store is outdated, once the watch has failed for {@link REPORTED_OUTAGE} ms. */
   outage(): string | undefined {
     const span = this.outdatedFor();
     if (span < REPORTED_OUTAGE) return undefined;
-    return `no watch for ${Math.floor(span / 60_000)} min: ${this.problem ?? 'each watch ends at once'}`;
+    return `no watch for ${Math.floor(span / 60_000)} min: ${this.problem?.reason ?? 'each watch ends at once'}`;
   }
 
   /** Returns 0 while the watch works or the API server does not serve the kind. */
@@ -222,9 +222,9 @@ export class Reflector {
       case 'advance':
         return store.advance(effect.resourceVersion);
       case 'markUnknown':
-        return store.markUnknown(notServedMessage(store));
+        return store.markUnknown(notServed(store));
       case 'markUnserved':
-        return store.markUnserved(notServedMessage(store));
+        return store.markUnserved(notServed(store));
     }
   }
 
@@ -240,14 +240,14 @@ export class Reflector {
     const keys = { resource: store.name };
     if (after.kind === 'watching') this.problem = undefined;
     if (after.kind === 'unserved') {
-      const isNew = this.problem !== notServedMessage(store);
-      this.problem = notServedMessage(store);
+      const isNew = this.problem?.obstacle?.kind !== 'notServed';
+      this.problem = notServed(store);
       if (isNew) logger.info('The API server does not serve a kind, waiting for it', keys);
     }
     if (after.kind === 'backingOff') {
       const error = errorMessage(after.error);
       const remedy = remedyOf(after.error);
-      this.problem = remedy === undefined ? error : `${error}. ${remedy}`;
+      this.problem = { reason: remedy === undefined ? error : `${error}. ${remedy}` };
       const failure = { ...keys, doing: before.kind, failures: after.failures, error, ...(remedy && { remedy }) };
       // An expired resourceVersion is normal after a watch was interrupted for some minutes.
       if (isExpired(after.error)) logger.debug('The reflector starts over', failure);
@@ -265,4 +265,7 @@ export class Reflector {
 const isOpen = (state: ReflectorState, now: Ms): boolean =>
   state.kind === 'watching' && now - state.openedAt > REQUEST_DEADLINE;
 
-const notServedMessage = ({ name }: Store): string => `the API server does not serve ${name}`;
+const notServed = ({ name }: Store): Unreadable => ({
+  reason: `the API server does not serve ${name}`,
+  obstacle: { kind: 'notServed', resource: name },
+});

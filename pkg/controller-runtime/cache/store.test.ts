@@ -61,7 +61,7 @@ describe('Store', () => {
       store.replaceAll([], '10');
       store.upsert(widget('b', '12'));
       expect(store.includes('12')).to.equal(true);
-      store.markUnknown('gone');
+      store.markUnknown({ reason: 'gone' });
       expect(store.includes('12')).to.equal(false);
     });
 
@@ -216,9 +216,9 @@ describe('Store', () => {
     store.upsert(widget('a', '101'));
     store.upsert(widget('b', '102'));
     changes.length = 0;
-    store.markUnknown('gone');
+    store.markUnknown({ reason: 'gone' });
     expect(store.served, 'before discovery has confirmed it').to.equal(true);
-    store.markUnserved('still gone');
+    store.markUnserved({ reason: 'still gone' });
     expect(store.served).to.equal(false);
     expect(store.lookup(keyFor('a'))).to.deep.equal({ kind: 'unknown', reason: 'still gone' });
     expect(changes).to.deep.equal([]);

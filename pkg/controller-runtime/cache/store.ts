@@ -4,6 +4,15 @@ import { deepFreeze, jsonEqual } from '../json/patches.ts';
 import { isAtLeast, isOlder } from './resource-version.ts';
 import type { KubeObject, ObjectKey } from '../client/types.ts';
 
+/** What a user has to change before objects can be read. `resource`: for example `clusters.cluster.x-k8s.io`. */
+export type ReadObstacle = { readonly kind: 'notServed'; readonly resource: string } | { readonly kind: 'forbidden' };
+
+/** Why objects cannot be read. Without `obstacle`, they may become readable without a user. */
+export interface Unreadable {
+  readonly reason: string;
+  readonly obstacle?: ReadObstacle;
+}
+
 /**
  * `unknown` means that the API server does not serve the kind, or the store has no complete list yet, so the object may
  * exist.
@@ -11,11 +20,10 @@ import type { KubeObject, ObjectKey } from '../client/types.ts';
 export type Lookup =
   | { readonly kind: 'found'; readonly object: KubeObject }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unknown'; readonly reason: string };
+  | ({ readonly kind: 'unknown' } & Unreadable);
 
 export type Listing =
-  | { readonly kind: 'listed'; readonly objects: readonly KubeObject[] }
-  | { readonly kind: 'unknown'; readonly reason: string };
+  { readonly kind: 'listed'; readonly objects: readonly KubeObject[] } | ({ readonly kind: 'unknown' } & Unreadable);
 
 export type Change =
   | { readonly type: 'added'; readonly object: KubeObject; readonly isInInitialList: boolean }
@@ -75,7 +83,7 @@ export class Store {
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
   private readonly versionHandlers = new Set<() => void>();
   private newestVersion: string | undefined;
-  private unknownReason: string | undefined;
+  private unreadable: Unreadable | undefined;
   private isKindServed = true;
 
   constructor({ name, logger, indexes = {}, orders = {} }: StoreOptions) {
@@ -83,12 +91,12 @@ export class Store {
     this.logger = logger;
     this.indexFuncs = indexes;
     this.orders = orders;
-    this.unknownReason = `${name} are not listed yet`;
+    this.unreadable = { reason: `${name} are not listed yet` };
     for (const index of Object.keys(indexes)) this.indexes.set(index, new Map());
   }
 
   get synced(): boolean {
-    return this.unknownReason === undefined;
+    return this.unreadable === undefined;
   }
 
   /** The newest resourceVersion that a list or the watch has shown. Undefined before the first complete list. */
@@ -102,7 +110,7 @@ export class Store {
   }
 
   lookup(key: ObjectKey): Lookup {
-    if (this.unknownReason !== undefined) return { kind: 'unknown', reason: this.unknownReason };
+    if (this.unreadable !== undefined) return { kind: 'unknown', ...this.unreadable };
     const object = this.objects.get(keyText(key));
     return object === undefined ? { kind: 'absent' } : { kind: 'found', object };
   }
@@ -190,7 +198,7 @@ export class Store {
     if (isHistoryRewound) this.newestVersion = undefined;
     this.advance(resourceVersion);
     this.isKindServed = true;
-    this.setUnknown(undefined);
+    this.setUnreadable(undefined);
   }
 
   /** Stores an object that the watch reports as added or modified, but keeps a newer version from a write. */
@@ -225,25 +233,25 @@ export class Store {
   }
 
   /** Every answer of the store is `unknown` until the next complete list. */
-  markUnknown(reason: string): void {
-    this.setUnknown(reason);
+  markUnknown(unreadable: Unreadable): void {
+    this.setUnreadable(unreadable);
   }
 
   /** Like {@link markUnknown}, for a kind that discovery has shown not to be served. */
-  markUnserved(reason: string): void {
+  markUnserved(unreadable: Unreadable): void {
     this.isKindServed = false;
-    this.setUnknown(reason);
+    this.setUnreadable(unreadable);
   }
 
   private listing(group: Group): Listing {
-    if (this.unknownReason !== undefined) return { kind: 'unknown', reason: this.unknownReason };
+    if (this.unreadable !== undefined) return { kind: 'unknown', ...this.unreadable };
     return { kind: 'listed', objects: group.list() };
   }
 
-  private setUnknown(reason: string | undefined): void {
-    const changed = (this.unknownReason === undefined) !== (reason === undefined);
-    this.unknownReason = reason;
-    if (changed) for (const handler of this.syncHandlers) this.callSafely(() => handler(reason === undefined));
+  private setUnreadable(unreadable: Unreadable | undefined): void {
+    const changed = this.synced !== (unreadable === undefined);
+    this.unreadable = unreadable;
+    if (changed) for (const handler of this.syncHandlers) this.callSafely(() => handler(this.synced));
   }
 
   private deleteObject(stored: KubeObject, last = stored): void {

@@ -3,7 +3,7 @@ import type { DecodeProblem } from '../schema/problem.ts';
 import type { KubeObject, ObjectKey } from '../client/types.ts';
 import { errorMessage } from '../text/error-text.ts';
 import { deepFreeze } from '../json/patches.ts';
-import type { Store } from './store.ts';
+import type { Store, Unreadable } from './store.ts';
 
 export type Decoded<A> = Either<readonly DecodeProblem[], A>;
 
@@ -16,12 +16,11 @@ export interface TypedEntry<A> {
 export type TypedLookup<A> =
   | ({ readonly kind: 'found' } & TypedEntry<A>)
   | { readonly kind: 'absent' }
-  | { readonly kind: 'unknown'; readonly reason: string };
+  | ({ readonly kind: 'unknown' } & Unreadable);
 
 /** A {@link Listing} with the decoded objects. Objects that cannot be decoded are listed too. */
 export type TypedListing<A> =
-  | { readonly kind: 'listed'; readonly entries: readonly TypedEntry<A>[] }
-  | { readonly kind: 'unknown'; readonly reason: string };
+  { readonly kind: 'listed'; readonly entries: readonly TypedEntry<A>[] } | ({ readonly kind: 'unknown' } & Unreadable);
 
 /**
  * A typed view of a {@link Store}: decodes each version of an object once, when a reader first asks for that version.

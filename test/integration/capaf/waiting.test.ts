@@ -69,7 +69,7 @@ describe('capaf, while it waits', () => {
       const calls = callsFromNow(world.aws);
       world.aws.admin.setConfig({ latencyMs: 20_000 });
       try {
-        expect(await interrupt(args(), 'AWS')).to.equal('Waiting for AWS (127.0.0.1): GetCallerIdentity …');
+        expect(await interrupt(args(), 'AWS')).to.match(/^Waiting for AWS \(127\.0\.0\.1:\d+\): GetCallerIdentity …$/);
         expect(calls.all().filter(({ status }) => status !== undefined)).to.deep.equal([]);
       } finally {
         world.aws.admin.setConfig({ latencyMs: 0 });
@@ -95,7 +95,7 @@ describe('capaf, while it waits', () => {
       name: 'capaf',
       env: environmentOf(world, {}),
     }).finally(() => world.aws.admin.setConfig({ latencyMs: 0 }));
-    const waits = [...stderr.matchAll(/^Waiting for AWS \(127\.0\.0\.1\): (.*) …$/gm)].map(([, what]) => what);
+    const waits = [...stderr.matchAll(/^Waiting for AWS \(127\.0\.0\.1:\d+\): (.*) …$/gm)].map(([, what]) => what);
     expect(waits)
       .to.include('GetCallerIdentity')
       .and.to.include('GET /clusters/default_prod-control-plane/fargate-profiles');

@@ -8,7 +8,7 @@ import { type World, ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWo
 import { CAPA_CRD } from './profiles.ts';
 
 const MESSAGE =
-  'The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io comes from provider infrastructure-aws and lacks spec.eksCluster, spec.roleARN, spec.roleAdditionalPolicies and 21 more. The controller cannot read the whole object, so it changes nothing in AWS. Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository at the version of the manager). Then reapply the manifest of each AWSFargateProfile that you want to keep, because the other CRD drops fields of these objects. The controller then continues.';
+  'The CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io comes from provider infrastructure-aws and lacks spec.eksCluster, spec.roleARN, spec.roleAdditionalPolicies and 21 more, so the controller cannot read the whole object and changes nothing in AWS. Apply the CRD of cluster-api-provider-aws-fargate again (kubectl apply --server-side --force-conflicts -k config/crd, in its repository at the version of the manager). Then reapply the manifest of each AWSFargateProfile that you want to keep, because the other CRD drops fields of these objects. The controller then continues.';
 const ROLE_ARN = `arn:aws:iam::${ACCOUNT}:role/platform`;
 
 describe('a CRD of Cluster API Provider AWS applied over the CRD of this provider', () => {

@@ -36,7 +36,7 @@ describe('a create that coincides with a teardown', () => {
       };
       startAndApply(world);
       expect(await world.reason(WEB, 'ClusterDeleting')).to.match(
-        / so the controller does not create the Fargate profile\. If you recreate the cluster, reapply this object once the old cluster is gone\. Otherwise delete this object, and remove it from your Git repository\.$/,
+        / so the controller does not create the Fargate profile\. Delete this object, also from your Git repository; if you recreate the cluster, reapply this object after the old cluster is deleted\.$/,
       );
       await world.clock.advance(10 * MINUTE);
       expect(world.operations()).to.deep.equal([]);

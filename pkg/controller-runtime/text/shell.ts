@@ -1,4 +1,5 @@
-import { cut, toPrintableLine } from 'controller-runtime/text';
+import { cut } from './cut.ts';
+import { toPrintableLine } from './printable.ts';
 
 /** In characters, as the longest ARN. A line of output has room for three quoted words, so it is never cut in one. */
 const MAX_WORD = 2_048;

@@ -1,0 +1,78 @@
+import type { Ms } from 'controller-runtime/env';
+
+/** Returns the delay before the next reconcile of an object that has already waited for `waited`. */
+export type Poll<F = unknown> = (waited: Ms, facts: F) => Ms;
+
+export const SECOND: Ms = 1_000;
+export const MINUTE: Ms = 60 * SECOND;
+
+const clamp = (least: Ms, span: Ms, most: Ms): Ms => Math.min(Math.max(span, least), most);
+
+export const pollEvery =
+  (interval: Ms): Poll =>
+  () =>
+    interval;
+
+/** The delay equals the time already waited, so the delays double. */
+const pollDoubling =
+  (first: Ms, cap: Ms): Poll =>
+  (waited) =>
+    clamp(first, waited, cap);
+
+/** Polls when the time in the facts is over. */
+export const pollAfterRest: Poll<{ readonly remaining: Ms }> = (_waited, { remaining }) =>
+  Math.max(remaining, SECOND / 2);
+
+// Waits that end without a user.
+
+/**
+ * The delay for waits that AWS ends, such as the creation of a Fargate profile: 7 % of the time waited, so that the
+ * end is noticed 3.5 % late on average, at most 2.5 s. EKS takes one to two minutes (docs/adr/0020).
+ */
+export const pollProgress: Poll = (waited) => clamp(SECOND, 0.07 * waited, 5 * SECOND);
+export const pollEksCluster = pollDoubling(5 * SECOND, MINUTE);
+export const pollRoleRestoration = pollDoubling(2 * SECOND, MINUTE);
+export const pollRoleDeletion = pollDoubling(2 * SECOND, 30 * SECOND);
+export const pollDrain: Poll<{ readonly remaining: Ms }> = (_waited, { remaining }) =>
+  clamp(SECOND, remaining, 10 * SECOND);
+/** While a reconcile of this process watches the change, whose end enqueues the waiting object. */
+const pollObservedSibling = pollEvery(30 * SECOND);
+/** While no reconcile watches the change, for example because another manager sent it. */
+const pollUnobservedSibling = pollEvery(5 * SECOND);
+export const pollSibling: Poll<{ readonly isUnverified: boolean }> = (waited, { isUnverified }) =>
+  (isUnverified ? pollUnobservedSibling : pollObservedSibling)(waited, undefined);
+
+// Waits that a user ends.
+
+/** For waits that end with a watch event. The delay only matters if that event is missed. */
+export const pollRarely = pollEvery(10 * MINUTE);
+/** The delay for waits that a user's action in AWS ends, because AWS sends no event about it. */
+export const pollForUserAction: Poll = (waited) => clamp(MINUTE, waited, 10 * MINUTE);
+/** Starts with 15 s, because other tools often create what is missing soon. */
+export const pollForMissing = pollDoubling(15 * SECOND, 5 * MINUTE);
+export const pollForSettings = pollDoubling(30 * SECOND, 5 * MINUTE);
+export const pollForQuota = pollDoubling(30 * SECOND, 5 * MINUTE);
+/** The first retry comes soon, because an expired session may be renewed by then. */
+export const pollCredentials = pollDoubling(SECOND, 2 * MINUTE);
+/** The first retries come soon, because AWS may have rejected credentials that a user was just replacing. */
+export const pollRegion = pollDoubling(2 * SECOND, 5 * MINUTE);
+/** The polls are frequent, so that the deletion of the EKS cluster continues soon after the user has acted. */
+export const pollClusterDeletion = pollDoubling(15 * SECOND, 2 * MINUTE);
+export const pollForeignCrd = pollEvery(15 * SECOND);
+
+// Failed calls.
+
+/** No watch event follows a request that was rejected or got no answer. */
+export const pollUnreadable = pollDoubling(2 * SECOND, 30 * SECOND);
+export const pollIdentity = pollEvery(30 * SECOND);
+export const pollApiServer = pollDoubling(2 * SECOND, MINUTE);
+export const pollControlPlaneFinalizer = pollEvery(10 * SECOND);
+export const pollAwsError = pollDoubling(5 * SECOND, 5 * MINUTE);
+export const pollFailedProfile = pollDoubling(10 * SECOND, 10 * MINUTE);
+const pollAwsOutage = pollDoubling(2 * SECOND, MINUTE);
+/**
+ * The rate limiter already delays throttled requests. With a longer delay, one of 200 profiles that were created at
+ * once came half a minute after all others.
+ */
+export const pollUnavailableAws: Poll<{ readonly why?: string }> = (waited, { why }) =>
+  why === 'throttled' || why === 'queued' ? 2 * SECOND : pollAwsOutage(waited, undefined);

@@ -1,0 +1,25 @@
+import { type FailedCall } from './aws-calls.ts';
+import { defineReason } from './definition.ts';
+import { pollForQuota, pollForUserAction } from './polls.ts';
+import { type Description, retries } from './wording.ts';
+
+export const QUOTA_REASONS = {
+  QuotaExceeded: defineReason<Description>({
+    nature: 'wait',
+    conditionType: 'EKSFargateProfileReady',
+    poll: pollForQuota,
+    endedBySibling: 'gone',
+    problem: () => 'EKS does not create another Fargate profile, because a quota is reached',
+    remedy: () => 'Delete a Fargate profile of this EKS cluster that you do not need, or ask AWS to raise the quota',
+    outlook: retries,
+    quote: ({ detail: said }) => ({ by: 'EKS', said }),
+  }),
+  AWSQuotaExceeded: defineReason<FailedCall>({
+    nature: 'human',
+    poll: pollForUserAction,
+    problem: () => 'The AWS account has reached a quota',
+    remedy: () => 'Delete resources that you do not need, or ask AWS to raise the quota',
+    outlook: retries,
+    quote: ({ detail: said }) => ({ by: 'AWS', said }),
+  }),
+} as const;
