@@ -292,7 +292,7 @@ describe('execute', () => {
         'a profile that exists but cannot be read',
         () => {
           const aws = awsWith(aSimulatedRole());
-          aws.profiles.set(PROFILE, aSimulatedProfile({ hidden: 1 }));
+          aws.profiles.set(PROFILE, aSimulatedProfile({ isHidden: true }));
           return reconcileStateFor(aws);
         },
       ],
