@@ -3,15 +3,7 @@ import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { CLUSTER, EKS_CLUSTER, MINUTE, createCluster } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import {
-  AT_ONCE,
-  ROLE,
-  WEB,
-  patchControlPlane,
-  patchWeb,
-  startAndApply,
-  startUntilReady,
-} from './phases/phase.ts';
+import { AT_ONCE, ROLE, WEB, patchControlPlane, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
 
 const statusOf = (world: SimulatedWorld, ...path: readonly string[]): unknown =>
   ['status', ...path].reduce<unknown>(fieldAt, world.profile(WEB));
