@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { KubeObject } from 'controller-runtime/client';
-import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
+import { FINALIZER, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { CallRecord } from '../aws/call-log.ts';
 import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
@@ -546,6 +546,26 @@ describe('a manager with a wrong clock', () => {
       await world.shows('True/Ready');
       await world.deleteAndFinish('web');
     });
+});
+
+describe('a record that says that the deletion has begun, set back by Git', () => {
+  it('deletes no living object and no profile, and is told', async () => {
+    const world = new RestoredWorld();
+    await world.startWithReady('web');
+    const record = { ...recordIn(world.backup()), deleting: true };
+    const before = arnsIn(world);
+    const { length } = world.mutations();
+    world.change({ metadata: { annotations: { [RECORD_ANNOTATION]: JSON.stringify(record) } } });
+    await world.until('the event', () =>
+      world.objects('events').some((event) => event['reason'] === 'IgnoredDeletion'),
+    );
+    await world.clock.advance(2 * HOUR);
+    expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
+    expect(arnsIn(world)).to.deep.equal(before);
+    expect(world.mutations()).to.have.length(length);
+    expect(recordIn(world.profile('web'))['deleting']).to.equal(undefined);
+    await world.deleteAndFinish('web');
+  });
 });
 
 describe('an object with adoptionPolicy Always', () => {

@@ -369,6 +369,18 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     await world.finish();
   });
 
+  it('waits with the teardown while the Cluster is paused', async () => {
+    const world = await startWithJoinedProfile();
+    world.patch('clusters', CLUSTER, { spec: { paused: true } });
+    world.remove(CONTROL_PLANE, controlPlaneName);
+    await world.clock.advance(10 * MINUTE);
+    expect(world.aws.admin.profiles()).to.have.length(1);
+    expect(world.condition('web', 'Paused')?.status).to.equal('True');
+    world.patch('clusters', CLUSTER, { spec: { paused: false } });
+    await world.gone('web');
+    await world.finish();
+  });
+
   it('waits with its deletion while the Cluster is paused, although another CRD has dropped its eksCluster', async () => {
     const world = await startWithJoinedProfile();
     world.patch(PLURAL, 'web', { spec: { eksCluster: null } });

@@ -369,4 +369,16 @@ describe('an object with updateStrategy Replace', () => {
     await world.settled();
     await world.end();
   });
+
+  it('changes nothing while its Cluster is paused', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched();
+    world.patch('clusters', CLUSTER, { spec: { paused: true } });
+    world.change(OTHER);
+    await world.clock.advance(HOUR);
+    expect(world.ours()).to.have.length(1);
+    world.patch('clusters', CLUSTER, { spec: { paused: false } });
+    await world.settled();
+    await world.end();
+  });
 });

@@ -134,6 +134,40 @@ describe('a record that another client changes', () => {
     await world.deleteAndFinish('web');
   });
 
+  it('deletes nothing if it says that the deletion has begun, and the profile has been made since', async () => {
+    const world = new RestoredWorld();
+    await world.startWithReady('web');
+    const leaving = world.backup();
+    world.delete('web');
+    await world.until(
+      'the record of the deletion',
+      () => world.backup().metadata.annotations?.[RECORD_ANNOTATION]?.includes('"deleting":true') === true,
+    );
+    const { metadata } = world.backup();
+    await world.gone('web');
+    world.apply('web');
+    await world.ready('web');
+    await world.stopAll();
+    const { length } = world.mutations();
+    world.restore(
+      { ...leaving, metadata: { ...leaving.metadata, annotations: metadata.annotations ?? {} } },
+      { status: false },
+    );
+    world.start();
+    await world.ready('web');
+    await world.clock.advance(HOUR);
+    expect(changesSince(world, length)).to.deep.equal([]);
+    expect(
+      world
+        .objects('events')
+        .map((event) => event['message'])
+        .join('\n'),
+    ).to.match(
+      /says that this AWSFargateProfile was being deleted, but AWS or the status shows that the annotation is an old copy/,
+    );
+    await world.deleteAndFinish('web');
+  });
+
   it('stops the object if it cannot be read, until the annotation is deleted', async () => {
     const world = new ReplaceableWorld();
     await world.startWithReady('web');

@@ -1,20 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { POD_SPEC, type WorkloadCluster } from '../../world/workload/workload-cluster.ts';
 import type { World } from '../../world/world.ts';
 import { DrainScene, replacing } from '../../world/workload/drain-scene.ts';
 
-const [FIRST, SECOND, THIRD, FOURTH] = [
+const [FIRST, SECOND, THIRD, FOURTH, FIFTH] = [
   'default_web',
   '9999-default_web',
   '9998-default_web',
   '9997-default_web',
+  '9996-default_web',
 ] as const;
 
 /** As long as the `drainTimeout` of the test: the evictions, and the new pods, of a machine that runs other tests too. */
 const DRAIN_LIMIT_MS = 30 * 60_000;
 
-describe('a drain of different pods, past crashes', () => {
+describe('a drain of different pods, past pauses and crashes', () => {
   let scene: DrainScene;
   let world: World;
   let workload: WorkloadCluster;
@@ -82,15 +85,32 @@ describe('a drain of different pods, past crashes', () => {
     await scene.readyOn(THIRD, 3);
   });
 
+  it('evicts nothing while the object is paused', async () => {
+    await workload.protect('web', '100%');
+    await scene.apply(replacing('5m', 'fourth'));
+    await scene.shows('The disruption budget web needs 3 healthy pods and has 3 currently');
+    await world.patch('web', { metadata: { annotations: { [PAUSED_ANNOTATION]: '' } } });
+    await world.condition('web', 'Paused', { status: 'True' });
+    await workload.protect('web', 2);
+    const { accepted } = workload.authenticator;
+    // Longer than the 10 s after which a drain looks at its pods again.
+    await delay(15_000);
+    expect(workload.authenticator.accepted).to.equal(accepted);
+    expect(await workload.readyOn(THIRD)).to.have.length(3);
+    await world.patch('web', { metadata: { annotations: { [PAUSED_ANNOTATION]: null } } });
+    await scene.gone(THIRD);
+    await scene.readyOn(FOURTH, 3);
+  });
+
   it('moves 500 pods, and never fewer are Ready than their PodDisruptionBudget demands', async function () {
     this.timeout(2 * DRAIN_LIMIT_MS);
     await workload.protect('web', 400);
     await workload.deploy('web', 500);
-    await scene.readyOn(THIRD, 500);
-    workload.fewestReady = Number.POSITIVE_INFINITY;
-    await scene.apply(replacing('30m', 'fourth'));
-    await scene.gone(THIRD, DRAIN_LIMIT_MS);
     await scene.readyOn(FOURTH, 500);
+    workload.fewestReady = Number.POSITIVE_INFINITY;
+    await scene.apply(replacing('30m', 'fifth'));
+    await scene.gone(FOURTH, DRAIN_LIMIT_MS);
+    await scene.readyOn(FIFTH, 500);
     expect(workload.fewestReady).to.be.at.least(400);
   });
 });
