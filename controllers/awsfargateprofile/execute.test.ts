@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { KubeError } from 'controller-runtime/client';
 import { fieldAt, textAt } from 'controller-runtime/json';
-import { ProfileName, RoleName } from '../../api/names.ts';
+import { ProfileName } from '../../api/names.ts';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
@@ -16,9 +16,7 @@ import { newReason } from './reasons/reasons.ts';
 import { withWait } from './memory.ts';
 import {
   HERE,
-  FULL_RECORD,
   NOW,
-  POD_EXECUTION_POLICY,
   PROFILE,
   ROLE,
   ROLE_ARN,
@@ -164,41 +162,6 @@ describe('execute', () => {
       ]);
     });
 
-  describe('a role that another object uses', () => {
-    const shared = {
-      roleUsers: { ...NO_ROLE_USERS, usersOf: async () => roleUsers('team-a/other') },
-    };
-
-    it('stays whole, and does not hold the deletion of the object', async () => {
-      const aws = awsWith(aSimulatedRole());
-      const result = await execution(reconcileStateFor(aws, aDeletedObject()), shared);
-      expect(describeEnd(result)).to.equal('in order');
-      expect(result.steps).to.deep.equal([]);
-      expect(result.kept).to.deep.equal([{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }]);
-      expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
-    });
-
-    it('does not keep another role', async () => {
-      const other = RoleName.of('former-role');
-      const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
-      const reconcile = reconcileStateFor(
-        aws,
-        aDeletedObject({ record: { ...FULL_RECORD, roles: [...FULL_RECORD.roles, { name: other }] } }),
-      );
-      const usersOf = async ({ name }: { readonly name: string }) =>
-        roleUsers(...(name === ROLE ? ['team-a/other'] : []));
-      const result = await execution(reconcile, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
-      expect(result.kept.map(({ name }) => name)).to.deep.equal([ROLE]);
-      expect([...aws.roles.keys()]).to.deep.equal([ROLE.toLowerCase()]);
-    });
-
-    it('is a conflict if the spec asks for it with another path', async () => {
-      const aws = awsWith(aSimulatedRole());
-      const reconcile = reconcileStateFor(aws, anObject({ spec: { rolePath: '/team-a/' } }));
-      expect(await run(reconcile, shared)).to.deep.equal({ end: 'RoleSettingsConflict', did: [] });
-    });
-  });
-
   describe('the turn in the lane', () => {
     const sibling = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
     const turnOfSibling = (): LaneWait | undefined => {
@@ -292,7 +255,7 @@ describe('execute', () => {
         'a profile that exists but cannot be read',
         () => {
           const aws = awsWith(aSimulatedRole());
-          aws.profiles.set(PROFILE, aSimulatedProfile({ hidden: 1 }));
+          aws.profiles.set(PROFILE, aSimulatedProfile({ isHidden: true }));
           return reconcileStateFor(aws);
         },
       ],

@@ -45,14 +45,14 @@ describe('Finisher', () => {
   const clock = new VirtualClock();
   let retryStore: RetryStore;
   let recordedEvents: string[];
-  let [reordered, abandoned]: [string[], string[]] = [[], []];
+  let reordered: string[] = [];
   beforeEach(() => {
     retryStore = new RetryStore(clock);
     recordedEvents = [];
-    [reordered, abandoned] = [[], []];
+    reordered = [];
   });
 
-  const newFinisher = (write: Write, blocker?: string): Finisher =>
+  const newFinisher = (write: Write): Finisher =>
     new Finisher({
       limits: {},
       clock,
@@ -60,9 +60,9 @@ describe('Finisher', () => {
       profileWriter: { patchStatus: write, patchMetadata: (object) => write(object), delete: async () => {} },
       lanes: {
         reorder: ({ metadata }) => void reordered.push(metadata.name),
-        abandon: ({ name }) => void abandoned.push(name),
+        abandon: () => {},
       },
-      findLiveBlocker: async () => blocker,
+      findLiveBlocker: async () => undefined,
       recordEvent: (_object, { reason }) => void recordedEvents.push(reason),
       resync: 600_000,
       retryStore,
@@ -94,12 +94,6 @@ describe('Finisher', () => {
       expect(await finish(result, () => Promise.reject(connectionReset))).to.equal(connectionReset);
       expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation', 'SuccessfulIAMRoleCreation']);
     });
-
-  it('takes no finalizer off while the API server shows a pause, and records the events of the changes', async () => {
-    const finisher = newFinisher(() => expect.fail('written'), 'the object is paused');
-    expect(await finisher.finish(deletionDone, newContext())).to.include({ kind: 'after', reason: 'NotNow' });
-    expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
-  });
 
   describe('the record of a reconcile', () => {
     const record: ProfileRecord = { ...FIRST_RECORD, ...FULL_RECORD };
@@ -210,18 +204,11 @@ describe('Finisher', () => {
     expect(reordered).to.deep.equal(['web']);
   });
 
-  it('leaves the changes of a paused object to strangers', async () => {
-    expect(await newFinisher(async (object) => object).pause(anObject(), ['the object'], newContext())).to.deep.equal({
-      kind: 'done',
-    });
-    expect(abandoned).to.deep.equal(['web']);
-  });
-
   describe('finishRejected', () => {
     const refused = newReason('APIServerRefused', { message: 'forbidden', remedy: 'Apply the roles again' });
     const forbidden = new KubeError('patching it: forbidden', { status: 403, reason: 'Forbidden' });
-    const finishRejected = async (write: Write, isPaused = false) =>
-      newFinisher(write).finishRejected(anObject(), refused, isPaused, newContext());
+    const finishRejected = async (write: Write) =>
+      newFinisher(write).finishRejected(anObject(), refused, false, newContext());
     const reasonsIn = ({ conditions = [] }: AWSFargateProfileStatus = {}) => conditions.map(({ reason }) => reason);
 
     it('reports the rejection in status and in an event', async () => {
@@ -253,11 +240,6 @@ describe('Finisher', () => {
         expect(first.kind === 'after' && first.delay).to.be.within(1_800, 2_200);
         expect(last.kind === 'after' && last.delay).to.be.within(54_000, 66_000);
       });
-
-    it('writes nothing to a paused object', async () => {
-      await finishRejected(() => expect.fail('status was written'), true);
-      expect(recordedEvents).to.deep.equal(['APIServerRefused']);
-    });
 
     it('rethrows an error that is no answer of the API server', async () => {
       const end = await finishRejected(() => Promise.reject(connectionReset)).catch((error: unknown) => error);

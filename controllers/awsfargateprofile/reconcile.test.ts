@@ -46,8 +46,7 @@ import {
 } from './testing/builders.ts';
 import { FOREIGN_TAGS } from './testing/fixtures.ts';
 import { LANE, aSimulatedProfile, aSimulatedRole, awsWith } from './testing/reconcile-state.ts';
-import type { SimulatedAws, SimulatedProfile } from './testing/simulated-aws.ts';
-import { type SimulatedSession, sessionOn } from './testing/simulated-session.ts';
+import { type SimulatedAws, type SimulatedProfile, type SimulatedSession, sessionOn } from './testing/simulated-aws.ts';
 
 const KEY = { namespace: 'team-a', name: 'web' };
 const CLUSTERS = { group: CLUSTER.group, version: 'v1beta2', plural: CLUSTER.plural };

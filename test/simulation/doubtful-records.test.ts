@@ -6,7 +6,7 @@ import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { isCreateRequested, recordIn } from './world/records.ts';
 import { conditionsOf } from './world/problems.ts';
-import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, RestoredWorld, THIRD } from './world/restored-world.ts';
+import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, ReplaceableWorld, THIRD } from './world/replaceable-world.ts';
 import type { SimulationOptions } from './world/simulated-world.ts';
 
 const ROLE = `${CLUSTER}-${BASE}_fargate`;
@@ -19,7 +19,7 @@ const LATE: SimulationOptions = {
 const [FIRST_CREATE, FIRST_DELETE] = [`Create ${BASE}`, `Delete ${BASE}`];
 
 /** The moments from now on at which AWS has no ACTIVE profile of the object. */
-function gapsFromNow(world: RestoredWorld): readonly string[] {
+function gapsFromNow(world: ReplaceableWorld): readonly string[] {
   const gaps: string[] = [];
   world.aws.onCall(({ operation }) => {
     if (world.aws.admin.profiles().every(({ status }) => status !== 'ACTIVE')) gaps.push(operation);
@@ -27,27 +27,30 @@ function gapsFromNow(world: RestoredWorld): readonly string[] {
   return gaps;
 }
 
-const arnsIn = ({ aws }: RestoredWorld): readonly string[] => aws.admin.profiles().map(({ arn }) => arn);
+const arnsIn = ({ aws }: ReplaceableWorld): readonly string[] => aws.admin.profiles().map(({ arn }) => arn);
 
-/** What AWS has carried out of {@link RestoredWorld.eksChanges}. */
-const eksDone = (world: RestoredWorld, from = 0): readonly string[] =>
+/** What AWS has carried out of {@link ReplaceableWorld.eksChanges}. */
+const eksDone = (world: ReplaceableWorld, from = 0): readonly string[] =>
   world.eksChanges(from).filter((each) => each.split(' ').length === 2);
 
-const dropRecord = (world: RestoredWorld): void => world.change({ metadata: { annotations: null } });
+const dropRecord = (world: ReplaceableWorld): void => world.change({ metadata: { annotations: null } });
 
-const isAsked = (world: RestoredWorld, operation: string, name = BASE): boolean =>
+const isAsked = (world: ReplaceableWorld, operation: string, name = BASE): boolean =>
   world
     .mutations()
     .some((call) => call.operation === operation && Object.values(call.identifiers).some((each) => each === name));
 
 /** Two management clusters that have one AWS. Both have the Cluster, and `away` has no manager yet. */
-function twoClusters(options: SimulationOptions = {}): { readonly home: RestoredWorld; readonly away: RestoredWorld } {
-  const home = new RestoredWorld(options);
-  return { home, away: new RestoredWorld({ shareAwsWith: home }) };
+function twoClusters(options: SimulationOptions = {}): {
+  readonly home: ReplaceableWorld;
+  readonly away: ReplaceableWorld;
+} {
+  const home = new ReplaceableWorld(options);
+  return { home, away: new ReplaceableWorld({ shareAwsWith: home }) };
 }
 
 /** Deletes the object at home with Retain, and then in the other management cluster, which takes all along. */
-async function retireBoth({ home, away }: { readonly home: RestoredWorld; readonly away: RestoredWorld }) {
+async function retireBoth({ home, away }: { readonly home: ReplaceableWorld; readonly away: ReplaceableWorld }) {
   const before = arnsIn(home);
   home.change({ spec: { deletionPolicy: 'Retain' } });
   home.delete('web');
@@ -99,11 +102,11 @@ describe('a clusterctl move that stops after the target got the object', () => {
 
 describe('an object that Velero restores into another namespace', () => {
   const TEAM = 'team-b';
-  const teamProfile = ({ api }: RestoredWorld): KubeObject | undefined =>
+  const teamProfile = ({ api }: ReplaceableWorld): KubeObject | undefined =>
     api.storage.get(api.kind(PLURAL), { namespace: TEAM, name: 'web' });
 
   /** The other namespace has a Cluster with the same EKS cluster, which is ready. */
-  function restoreIntoTeam(world: RestoredWorld, hasStatus: boolean, spec: object = {}): void {
+  function restoreIntoTeam(world: ReplaceableWorld, hasStatus: boolean, spec: object = {}): void {
     const { storage } = world.api;
     for (const [plural, name] of [
       ['clusters', CLUSTER],
@@ -124,14 +127,14 @@ describe('an object that Velero restores into another namespace', () => {
     if (hasStatus) storage.mergePatch(kind, { namespace: TEAM, name }, { status }, 'status');
   }
 
-  const shownOfTeam = (world: RestoredWorld, type = 'Ready'): string => {
+  const shownOfTeam = (world: ReplaceableWorld, type = 'Ready'): string => {
     const { status, reason } = conditionsOf(teamProfile(world)).find((each) => each.type === type) ?? {};
     return `${status}/${reason}`;
   };
 
   for (const hasStatus of [true, false])
     it(`gets a profile of its own, and leaves that of the first namespace, ${hasStatus ? 'with' : 'without'} its status`, async () => {
-      const world = new RestoredWorld();
+      const world = new ReplaceableWorld();
       await world.startWithReady('web');
       const before = arnsIn(world);
       restoreIntoTeam(world, hasStatus);
@@ -147,7 +150,7 @@ describe('an object that Velero restores into another namespace', () => {
     });
 
   it('takes nothing of the first namespace along if it is deleted before its first reconcile', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     await world.startWithReady('web');
     await world.stopAll();
     const before = arnsIn(world);
@@ -161,7 +164,7 @@ describe('an object that Velero restores into another namespace', () => {
   });
 
   it('stops if its spec names the profile of the first namespace', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     world.start();
     world.applyWith('web', { profileName: 'explicit' });
     await world.ready('web');
@@ -182,7 +185,7 @@ describe('a manager that is restarted with another watch filter', () => {
 
   for (const moment of ['False/Creating', 'False/Replacing', 'True/PredecessorKept'])
     it(`leaves the object to the manager that gets it at ${moment}, which finishes what was begun`, async () => {
-      const world = new RestoredWorld();
+      const world = new ReplaceableWorld();
       const blue = world.start('--leader-elect', '--watch-filter', 'blue');
       world.applyWith('web', REPLACE);
       world.change(label('blue'));
@@ -204,7 +207,7 @@ describe('a manager that is restarted with another watch filter', () => {
     });
 
   it('does not undo what the other one does if the object changes hands while a create is not answered', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     for (const filter of ['blue', 'green']) world.start('--leader-elect', '--watch-filter', filter);
     world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'slow:8000', times: 1 });
     world.apply('web');
@@ -222,7 +225,7 @@ describe('a manager that is restarted with another watch filter', () => {
 describe('an object of Cluster API Provider AWS that is deleted before its first reconcile', () => {
   for (const hasStatus of [true, false])
     it(`takes its profile and role along, ${hasStatus ? 'with' : 'without'} its status`, async () => {
-      const world = new RestoredWorld();
+      const world = new ReplaceableWorld();
       const given = { tags: capaTags(CLUSTER), foreign: false };
       const { arn } = world.aws.admin.putRole({
         name: ROLE,
@@ -249,14 +252,14 @@ describe('an object of Cluster API Provider AWS that is deleted before its first
 
 describe('a manager that is killed at a call to AWS, and whose record is lost with it', () => {
   /** `atLoss` tells which profiles AWS had when the record was lost. */
-  type Story = (world: RestoredWorld, atLoss: () => readonly string[]) => Promise<void>;
+  type Story = (world: ReplaceableWorld, atLoss: () => readonly string[]) => Promise<void>;
 
   /** Plays the story, and kills the manager when AWS has carried out its n-th change. False: there are fewer. */
   async function playKilledAt(
     moment: number,
     { hasStatus, story }: { readonly hasStatus: boolean; readonly story: Story },
   ): Promise<boolean> {
-    const world = new RestoredWorld({ seed: moment });
+    const world = new ReplaceableWorld({ seed: moment });
     let changes = 0;
     let atLoss: readonly string[] = [];
     world.onChange = (change) => {
@@ -274,7 +277,7 @@ describe('a manager that is killed at a call to AWS, and whose record is lost wi
     return changes >= moment;
   }
 
-  const settled = (world: RestoredWorld, name: string): Promise<void> =>
+  const settled = (world: ReplaceableWorld, name: string): Promise<void> =>
     world.until(
       `only ${name}`,
       () => world.shown() === 'True/Ready' && world.names.length === 1 && world.names[0] === name,
@@ -319,8 +322,8 @@ describe('a manager that is killed at a call to AWS, and whose record is lost wi
 });
 
 describe('an EKS that shows a profile 50 s late', () => {
-  async function startLate(spec: object = {}): Promise<RestoredWorld> {
-    const world = new RestoredWorld(LATE);
+  async function startLate(spec: object = {}): Promise<ReplaceableWorld> {
+    const world = new ReplaceableWorld(LATE);
     world.start();
     world.applyWith('web', spec);
     await world.until('the create', () => isAsked(world, 'CreateFargateProfile'));
@@ -328,7 +331,7 @@ describe('an EKS that shows a profile 50 s late', () => {
     return world;
   }
 
-  async function restartWithoutRecord(world: RestoredWorld): Promise<void> {
+  async function restartWithoutRecord(world: ReplaceableWorld): Promise<void> {
     world.managers.at(-1)?.kill();
     dropRecord(world);
     world.start();
@@ -378,7 +381,7 @@ describe('a role whose creation IAM does not answer', () => {
   for (const kind of kinds)
     for (const isLost of [false, true])
       it(`leaves nothing if the object is deleted then (${kind}${isLost ? ', the record is lost' : ''})`, async () => {
-        const world = new RestoredWorld({ aws: { iam: { readAfterCreateMs: 30 * SECOND } } });
+        const world = new ReplaceableWorld({ aws: { iam: { readAfterCreateMs: 30 * SECOND } } });
         const manager = world.start();
         world.aws.admin.addFault({ operation: 'CreateRole', kind, times: 1 });
         world.apply('web');
@@ -394,7 +397,7 @@ describe('a role whose creation IAM does not answer', () => {
       });
 
   it('is created once', async () => {
-    const world = new RestoredWorld({ aws: { iam: { readAfterCreateMs: 5 * SECOND } } });
+    const world = new ReplaceableWorld({ aws: { iam: { readAfterCreateMs: 5 * SECOND } } });
     world.start();
     world.aws.admin.addFault({ operation: 'CreateRole', kind: 'no-answer-after', times: 1 });
     world.apply('web');
@@ -466,9 +469,7 @@ describe('two management clusters that create a profile for one object at the sa
 describe('a second management cluster', () => {
   it('that loses its profile and its process leaves the object to the first, and stops when it comes back', async () => {
     const { home, away } = twoClusters();
-    home.start();
-    home.applyWith('web', REPLACE);
-    await home.ready('web');
+    await home.startReplaceable();
     away.restore(home.backup(), { spec: OTHER });
     const manager = away.start();
     await home.shows('True/ManagedElsewhere', 'Stalled');
@@ -498,7 +499,7 @@ describe('a second management cluster', () => {
 
 describe('a manager with a wrong clock', () => {
   /** When AWS was asked to change a profile, by the right clock. */
-  const timeOf = (world: RestoredWorld, operation: string, name: string): number => {
+  const timeOf = (world: ReplaceableWorld, operation: string, name: string): number => {
     const isIt = (call: CallRecord): boolean =>
       call.operation === operation && call.identifiers['fargateProfileName'] === name;
     return world.mutations().find(isIt)?.actedAt ?? expect.fail(`no ${operation} of ${name}`);
@@ -511,7 +512,7 @@ describe('a manager with a wrong clock', () => {
   ] as const)
     it(`keeps a predecessor as long as the spec says (wrong by ${first / MINUTE} and, after a restart, by ${second / MINUTE} minutes)`, async () => {
       const keep = 10 * MINUTE;
-      const world = new RestoredWorld();
+      const world = new ReplaceableWorld();
       const manager = world.startSkewed(first);
       world.applyWith('web', { updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '10m' } } });
       await world.ready('web');
@@ -528,7 +529,7 @@ describe('a manager with a wrong clock', () => {
 
   for (const skew of [24 * HOUR, -24 * HOUR])
     it(`does not take the profile of another record for its own (wrong by ${skew / HOUR} h)`, async () => {
-      const world = new RestoredWorld();
+      const world = new ReplaceableWorld();
       world.startSkewed(skew);
       world.applyWith('web', REPLACE);
       await world.ready('web');
@@ -549,7 +550,7 @@ describe('a manager with a wrong clock', () => {
 
 describe('a record that says that the deletion has begun, set back by Git', () => {
   it('deletes no living object and no profile, and is told', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     await world.startWithReady('web');
     const record = { ...recordIn(world.backup()), deleting: true };
     const before = arnsIn(world);
@@ -568,8 +569,8 @@ describe('a record that says that the deletion has begun, set back by Git', () =
 });
 
 describe('an object with adoptionPolicy Always', () => {
-  function startAdopting(): { readonly world: RestoredWorld; readonly arn: string } {
-    const world = new RestoredWorld();
+  function startAdopting(): { readonly world: ReplaceableWorld; readonly arn: string } {
+    const world = new ReplaceableWorld();
     const role = world.aws.admin.putRole({ name: 'everybodys', trustPolicy: CAPA_TRUST });
     const selectors = [{ namespace: 'web', labels: {} }];
     const { arn } = world.aws.admin.putProfile({
@@ -623,10 +624,8 @@ describe('an object with adoptionPolicy Always', () => {
 
 describe('a replacement that EKS fails to create several times in a row', () => {
   it('uses one name, leaves no failed profile, and serves all the time', async () => {
-    const world = new RestoredWorld();
-    world.start();
-    world.applyWith('web', REPLACE);
-    await world.ready('web');
+    const world = new ReplaceableWorld();
+    await world.startReplaceable();
     const gaps = gapsFromNow(world);
     world.aws.admin.planFailure({ operation: 'create', times: 5, issues: [] });
     let most = 0;
@@ -641,10 +640,8 @@ describe('a replacement that EKS fails to create several times in a row', () => 
   });
 
   it('keeps the profile that serves if another spec fails each time, and the record is lost between', async () => {
-    const world = new RestoredWorld();
-    world.start();
-    world.applyWith('web', REPLACE);
-    await world.ready('web');
+    const world = new ReplaceableWorld();
+    await world.startReplaceable();
     const gaps = gapsFromNow(world);
     world.aws.admin.planFailure({ operation: 'create', issues: [] });
     for (const [index, spec] of [OTHER, THIRD, { roleName: 'other-role' }].entries()) {
@@ -666,7 +663,7 @@ describe('a replacement that EKS fails to create several times in a row', () => 
 
 describe('a create request that another client has overtaken', () => {
   it('enters no profile of another owner into the record, and the deletion leaves it', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     let theirs: string | undefined;
     world.aws.onCall(({ operation }, phase) => {
       if (operation !== 'CreateFargateProfile' || phase !== 'before' || theirs !== undefined) return;

@@ -1,19 +1,16 @@
 import { expect } from 'chai';
 import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import { MINUTE, NAMESPACE, SECOND } from './world/cluster.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { MINUTE, SECOND } from './world/cluster.ts';
+import { HOUR, BASE as OLD, REPLACEMENT as NEW, ReplaceableWorld } from './world/replaceable-world.ts';
 
-const HOUR = 60 * MINUTE;
-const OLD = `${NAMESPACE}_web`;
-const NEW = `9999-${OLD}`;
 const WEB = { kind: 'ReplicaSet', name: 'web-7d9c' };
 const BUDGET = 'The disruption budget web needs 2 healthy pods and has 2 currently';
 
 const strategy = (replace: object): object => ({ updateStrategy: { type: 'Replace', replace } });
 
 /** A world whose object `web` is Ready, with a workload cluster whose pods start on the first ACTIVE profile by name. */
-class DrainingWorld extends SimulatedWorld {
+class DrainingWorld extends ReplaceableWorld {
   async startWith(replace: object, pods: Readonly<Record<string, number>> = { ReplicaSet: 3 }): Promise<void> {
     this.workload.takerOf = () => this.active()[0] ?? '';
     this.start();
@@ -59,14 +56,9 @@ class DrainingWorld extends SimulatedWorld {
     return this.condition('web')?.message ?? '';
   }
 
-  shown(): string {
-    const { status, reason } = this.condition('web') ?? {};
-    return `${status}/${reason}`;
-  }
-
   async drained(): Promise<void> {
     await this.until('the old profile gone', () => this.eksProfile('web') === undefined, 30 * HOUR);
-    await this.until('True/Ready', () => this.shown() === 'True/Ready', HOUR);
+    await this.shows('True/Ready');
   }
 }
 

@@ -25,16 +25,6 @@ const roleOf = (world: SimulatedWorld, name: string): RoleView | undefined =>
   world.aws.admin.roles().find((role) => role.name === `${CLUSTER}-default_${name}_fargate`);
 
 describe("the operator's limits", () => {
-  it('put the required boundary on each new role', async () => {
-    const world = new SimulatedWorld();
-    world.aws.admin.putPolicy({ account: ACCOUNT, name: 'bound' });
-    world.start(...LIMITS, NO_POLICY);
-    world.apply('web');
-    await world.ready('web');
-    expect(roleOf(world, 'web')?.permissionsBoundary).to.equal(BOUNDARY);
-    await world.deleteAndFinish('web');
-  });
-
   it('leave every Ready profile Ready, put the boundary on its role, and do not block its deletion', async () => {
     const world = new SimulatedWorld();
     world.aws.admin.putPolicy({ account: ACCOUNT, name: 'bound' });
@@ -167,23 +157,6 @@ describe("the operator's limits", () => {
     world.delete('existing', 'missing');
     await world.gone('existing', 'missing');
     world.aws.admin.removeRole({ name: 'theirs' });
-    await world.finish();
-  });
-
-  it('stop a new object before its role is created, and delete it at once', async () => {
-    const world = new SimulatedWorld();
-    const brought = world.aws.admin.putRole({ name: 'brought', trustPolicy: CAPA_TRUST });
-    world.start(...LIMITS, NO_POLICY);
-    const specs = [{ roleARN: brought.arn }, { roleName: 'brought' }, { roleAdditionalPolicies: [POLICY] }];
-    for (const [index, spec] of specs.entries()) world.applyWith(`new-${index}`, spec);
-    const names = specs.map((_spec, index) => `new-${index}`);
-    await world.until('all are refused', () =>
-      names.every((name) => world.condition(name)?.reason === 'NotAllowedByOperator'),
-    );
-    world.delete(...names);
-    await world.gone(...names);
-    expect(world.mutations()).to.deep.equal([]);
-    world.aws.admin.removeRole({ name: 'brought' });
     await world.finish();
   });
 });

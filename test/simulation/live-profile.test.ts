@@ -3,16 +3,7 @@ import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { CLUSTER, EKS_CLUSTER, MINUTE, createCluster } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import {
-  AT_ONCE,
-  ROLE,
-  WEB,
-  patchControlPlane,
-  patchWeb,
-  putForeignProfile,
-  startAndApply,
-  startUntilReady,
-} from './phases/phase.ts';
+import { AT_ONCE, ROLE, WEB, patchControlPlane, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
 
 const statusOf = (world: SimulatedWorld, ...path: readonly string[]): unknown =>
   ['status', ...path].reduce<unknown>(fieldAt, world.profile(WEB));
@@ -139,35 +130,6 @@ describe('a live profile', () => {
     expect(world.eksChanges()).to.deep.equal([`Create default_${WEB}`]);
     expect(statusOf(world, 'subnets')).not.to.include('subnet-0123456789abcdef0');
     await world.deleteAndFinish(WEB);
-  });
-
-  it('of another owner keeps the role with a computed name that it uses, when the object of that role is deleted', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world);
-    putForeignProfile(world, 'theirs', { podExecutionRoleArn: `arn:aws:iam::123456789012:role/${ROLE}` });
-    world.delete(WEB);
-    await world.gone(WEB);
-    expect(world.mutations().map(({ operation }) => operation)).not.to.include.members(['DeleteRole']);
-    expect(world.aws.admin.roles().find(({ name }) => name === ROLE)?.attachedPolicies).to.have.length(1);
-    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
-    world.aws.admin.removeRole({ name: ROLE });
-    await world.finish();
-  });
-
-  it('of another owner that EKS is deleting holds the object until the role can go', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world);
-    world.delete(WEB);
-    await world.until('its own deletion', () => world.aws.admin.profiles()[0]?.status === 'DELETING');
-    const podExecutionRoleArn = `arn:aws:iam::123456789012:role/${ROLE}`;
-    putForeignProfile(world, 'theirs', { podExecutionRoleArn, status: 'DELETING' });
-    const waitsForIt = 'EKS is deleting Fargate profile "theirs"';
-    await world.until(waitsForIt, () => world.condition(WEB, 'Deleting')?.message?.includes(waitsForIt) === true);
-    await world.clock.advance(MINUTE);
-    expect(world.condition(WEB, 'Deleting')?.message, 'a minute later').to.include(waitsForIt);
-    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
-    await world.gone(WEB);
-    await world.finish();
   });
 
   it('hears of the authentication mode of an EKS cluster that was made again under the same name', async () => {

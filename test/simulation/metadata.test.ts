@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
-import { WEB, deleteHeld, patchCluster, patchWeb, removeHeldFinalizers, startUntilReady } from './phases/phase.ts';
-import { CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { WEB, deleteHeld, patchWeb, removeHeldFinalizers, startUntilReady } from './phases/phase.ts';
+import { CLUSTER, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const LABEL = 'cluster.x-k8s.io/cluster-name';
@@ -52,20 +52,6 @@ describe('owner reference, finalizer and label of an object', () => {
       expect(world.operations(length)).to.deep.equal([]);
       await world.deleteAndFinish(WEB);
     });
-
-  it('are restored after a pause, not during it', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world);
-    patchCluster(world, { spec: { paused: true } });
-    await world.clock.advance(SECOND);
-    patchWeb(world, { metadata: { ownerReferences: null, finalizers: null, labels: null } });
-    await world.clock.advance(30 * MINUTE);
-    expect(metadataOf(world)).to.deep.equal({ ownerReferences: [], finalizers: [], label: undefined });
-    patchCluster(world, { spec: { paused: false } });
-    await world.clock.advance(SECOND);
-    expect(metadataOf(world).finalizers).to.deep.equal([FINALIZER]);
-    await world.deleteAndFinish(WEB);
-  });
 
   it('are without the owner reference while Argo CD tracks the object', async () => {
     const world = new SimulatedWorld();

@@ -1,32 +1,30 @@
 import { expect } from 'chai';
-import { PLURAL } from '../../api/v1beta2/index.ts';
+import { FINALIZER, PAUSED_ANNOTATION as PAUSED, PLURAL } from '../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import { deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
 import { conditionsOf } from './world/problems.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { CLUSTER, CONTROL_PLANE_REF, SECOND } from './world/cluster.ts';
 
-const PAUSED = 'cluster.x-k8s.io/paused';
 /**
  * A time that is shorter than every poll interval and every backoff of the manager. So only a watch event can cause a
  * change within this time.
  */
 const AT_ONCE = 0.9 * SECOND;
 
+const annotate = (world: SimulatedWorld, value: string | null): void =>
+  world.patch(PLURAL, 'a', { metadata: { annotations: { [PAUSED]: value } } });
+const pauseCluster = (world: SimulatedWorld, paused: boolean): void =>
+  world.patch('clusters', CLUSTER, { spec: { paused } });
 const WAYS = [
-  {
-    by: 'its Cluster',
-    pause: (world: SimulatedWorld, on: boolean) => world.patch('clusters', CLUSTER, { spec: { paused: on } }),
-  },
-  {
-    by: 'its annotation',
-    pause: (world: SimulatedWorld, on: boolean) =>
-      world.patch(PLURAL, 'a', { metadata: { annotations: { [PAUSED]: on ? '' : null } } }),
-  },
-];
+  ['its Cluster', pauseCluster],
+  ['its annotation', (world: SimulatedWorld, on: boolean) => annotate(world, on ? '' : null)],
+] as const;
 
+// What a manager does at the begin and the end of a pause. Beside it, drain.test.ts pauses a drain, queue.test.ts an object
+// that waits, eks-cluster.test.ts the Cluster that an object has joined, and instance-groups.test.ts a group.
 describe('an object paused', () => {
-  for (const { by, pause } of WAYS) {
+  for (const [by, pause] of WAYS) {
     async function paused(): Promise<SimulatedWorld> {
       const world = new SimulatedWorld();
       await world.startWithReady('a');
@@ -81,10 +79,6 @@ describe('an object paused', () => {
 describe('an object', () => {
   const BY_CLUSTER = 'Cluster spec.paused is set to true';
   const BY_ANNOTATION = 'AWSFargateProfile has the cluster.x-k8s.io/paused annotation';
-  const annotate = (world: SimulatedWorld, value: string | null): void =>
-    world.patch(PLURAL, 'a', { metadata: { annotations: { [PAUSED]: value } } });
-  const pauseCluster = (world: SimulatedWorld, paused: boolean): void =>
-    world.patch('clusters', CLUSTER, { spec: { paused } });
   const conditions = (world: SimulatedWorld) => conditionsOf(world.profile('a'));
 
   it('says by what it is paused, whatever the value of the annotation is, and keeps its other conditions', async () => {
@@ -111,10 +105,39 @@ describe('an object', () => {
     await world.deleteAndFinish('a');
   });
 
-  for (const [by, pause] of [
-    ['its Cluster', pauseCluster],
-    ['its annotation', (world: SimulatedWorld, on: boolean) => annotate(world, on ? '' : null)],
-  ] as const) {
+  it('gets its metadata back after a pause, not during it', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('a');
+    pauseCluster(world, true);
+    await world.clock.advance(SECOND);
+    world.patch(PLURAL, 'a', { metadata: { ownerReferences: null, finalizers: null, labels: null } });
+    await world.clock.advance(30 * 60 * SECOND);
+    const { ownerReferences = [], finalizers = [], labels = {} } = world.profile('a')?.metadata ?? {};
+    expect({ ownerReferences, finalizers, labels }).to.deep.equal({ ownerReferences: [], finalizers: [], labels: {} });
+    pauseCluster(world, false);
+    await world.clock.advance(SECOND);
+    expect(world.profile('a')?.metadata.finalizers).to.deep.equal([FINALIZER]);
+    await world.deleteAndFinish('a');
+  });
+
+  it('with deletionPolicy Retain is kept although the caches do not show that its Cluster is paused', async () => {
+    const world = new SimulatedWorld();
+    world.start();
+    world.applyWith('a', { deletionPolicy: 'Retain' });
+    await world.ready('a');
+    const { watchLag } = world.api;
+    world.api.watchLag = 5 * 60 * SECOND;
+    pauseCluster(world, true);
+    world.api.watchLag = watchLag;
+    world.delete('a');
+    await world.until('the pause', () => world.condition('a', 'Paused')?.status === 'True', 150 * SECOND);
+    world.patch(PLURAL, 'a', { spec: { deletionPolicy: 'Delete' } });
+    pauseCluster(world, false);
+    await world.gone('a');
+    await world.finish();
+  });
+
+  for (const [by, pause] of WAYS) {
     it(`that is paused by ${by} just before its role is deleted keeps the role`, async () => {
       const world = new SimulatedWorld();
       await world.startWithReady('a');

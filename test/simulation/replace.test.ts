@@ -2,26 +2,18 @@ import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { takeBlocks } from '../docs/blocks.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, NAMESPACE, SECOND } from './world/cluster.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, ReplaceableWorld, THIRD } from './world/replaceable-world.ts';
 
-const HOUR = 60 * MINUTE;
-const BASE = `${NAMESPACE}_web`;
-const REPLACEMENT = `9999-${BASE}`;
 const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 const THEIR_ROLE = `arn:aws:iam::${ACCOUNT}:role/theirs`;
-const REPLACE = { updateStrategy: { type: 'Replace' } };
-const OTHER = { selectors: [{ namespace: 'other' }] };
-const THIRD = { selectors: [{ namespace: 'third' }] };
 
 /** A world whose object `web` is Ready, and in which the test fails as soon as no profile of the object is ACTIVE. */
-class ReplacingWorld extends SimulatedWorld {
+class ReplacingWorld extends ReplaceableWorld {
   private isWatched = false;
   readonly gaps: string[] = [];
 
   async startWatched(spec: object = {}): Promise<void> {
-    this.start();
-    this.applyWith('web', { ...REPLACE, ...spec });
-    await this.ready('web');
+    await this.startReplaceable(spec);
     this.isWatched = true;
     this.aws.onCall(({ operation }) => this.look(operation));
     this.onChange = () => this.look('a change');
@@ -37,19 +29,6 @@ class ReplacingWorld extends SimulatedWorld {
 
   active(): readonly string[] {
     return this.ours().flatMap(({ name, status }) => (status === 'ACTIVE' ? [name] : []));
-  }
-
-  change(spec: object): void {
-    this.patch(PLURAL, 'web', { spec });
-  }
-
-  shown(type = 'Ready'): string {
-    const { status, reason } = this.condition('web', type) ?? {};
-    return `${status}/${reason}`;
-  }
-
-  async untilReason(reason: string, limit = HOUR): Promise<void> {
-    await this.until(reason, () => this.shown() === reason, limit);
   }
 
   /** Waits until the replacement is over. Returns the name of the one profile that is left. */
@@ -93,7 +72,7 @@ describe('an object with updateStrategy Replace', () => {
     const world = new ReplacingWorld();
     await world.startWatched();
     const { length } = world.mutations();
-    world.change({ roleName: 'other-role' });
+    world.change({ spec: { roleName: 'other-role' } });
     await world.settled();
     expect(world.operations(length).filter((each) => drawn.includes(each))).to.deep.equal(drawn);
     await world.end();
@@ -103,20 +82,20 @@ describe('an object with updateStrategy Replace', () => {
     const world = new ReplacingWorld();
     await world.startWatched();
     const [role] = world.roles();
-    world.change(OTHER);
-    await world.untilReason('False/Replacing');
+    world.change({ spec: OTHER });
+    await world.shows('False/Replacing');
     expect(world.condition('web')?.message).to.match(
       /^EKS is creating Fargate profile "9999-default_web" to replace "default_web"\. Until it is ACTIVE, new pods start on "default_web"\.$/,
     );
     expect(world.shown('Reconciling')).to.equal('True/Replacing');
     expect(world.shown('Available')).to.equal('True/Active');
     expect(world.status.profileName, 'the profile that serves pods').to.equal(BASE);
-    await world.untilReason('True/PredecessorKept');
+    await world.shows('True/PredecessorKept');
     expect(world.condition('web')?.message).to.match(
       /^Fargate profile "9999-default_web" is ACTIVE and replaces "default_web", which the controller deletes at [-0-9T:]+Z; EKS then stops its pods at once, without regard to PodDisruptionBudgets$/,
     );
     expect(world.shown('Reconciling')).to.equal('False/Idle');
-    await world.untilReason('True/RemovingPredecessor');
+    await world.shows('True/RemovingPredecessor');
     const name = await world.settled();
     expect(name).to.equal(REPLACEMENT);
     expect(world.roles(), 'the role derives from the base name').to.deep.equal([role]);
@@ -127,8 +106,8 @@ describe('an object with updateStrategy Replace', () => {
   it('keeps the old profile for the time that the spec says, also over a restart', async () => {
     const world = new ReplacingWorld();
     await world.startWatched({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '2h' } } });
-    world.change(OTHER);
-    await world.untilReason('True/PredecessorKept');
+    world.change({ spec: OTHER });
+    await world.shows('True/PredecessorKept');
     const since = world.elapsed;
     for (const manager of world.managers) await world.stop(manager);
     world.start();
@@ -142,8 +121,8 @@ describe('an object with updateStrategy Replace', () => {
     it(`keeps the old profile for that time although the clock of the next manager differs by ${skew} ms`, async () => {
       const world = new ReplacingWorld();
       await world.startWatched({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '2h' } } });
-      world.change(OTHER);
-      await world.untilReason('True/PredecessorKept');
+      world.change({ spec: OTHER });
+      await world.shows('True/PredecessorKept');
       const since = world.elapsed;
       for (const manager of world.managers) await world.stop(manager);
       world.startSkewed(skew);
@@ -163,8 +142,8 @@ describe('an object with updateStrategy Replace', () => {
     it(`takes over another ${what}, and removes the role that nothing uses any more`, async () => {
       const world = new ReplacingWorld();
       await world.startWatched();
-      world.change(specFor(world));
-      await world.untilReason('False/Replacing');
+      world.change({ spec: specFor(world) });
+      await world.shows('False/Replacing');
       await world.settled();
       expect(world.roles()).to.have.length(1);
       await world.end();
@@ -174,9 +153,9 @@ describe('an object with updateStrategy Replace', () => {
     for (const moment of ['False/Replacing', 'True/PredecessorKept', 'True/RemovingPredecessor']) {
       const world = new ReplacingWorld({ aws: { eks: { deleteMs: MINUTE } } });
       await world.startWatched();
-      world.change(OTHER);
-      await world.untilReason(moment);
-      world.change({ selectors: [{ namespace: 'web' }] });
+      world.change({ spec: OTHER });
+      await world.shows(moment);
+      world.change({ spec: { selectors: [{ namespace: 'web' }] } });
       await world.clock.advance(SECOND);
       await world.settled();
       expect(world.ours()[0]?.selectors[0]?.namespace, moment).to.equal('web');
@@ -191,9 +170,9 @@ describe('an object with updateStrategy Replace', () => {
       const before = world.roles();
       const { length } = world.mutations();
       world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind, times: 1 });
-      world.change({ roleName: 'other-role' });
+      world.change({ spec: { roleName: 'other-role' } });
       await world.until('the request', () => world.operations(length).includes('CreateFargateProfile'));
-      world.change({ roleName: 'first-role' });
+      world.change({ spec: { roleName: 'first-role' } });
       await world.clock.advance(SECOND);
       await world.settled();
       const isAsBefore = (): boolean => world.ours().length === 1 && world.roles().join() === before.join();
@@ -212,10 +191,10 @@ describe('an object with updateStrategy Replace', () => {
     await world.until('the end of the deletion', isDeleted);
     world.aws.admin.clearPlannedFailures();
     world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'reset-after', times: 1 });
-    world.change({ profileName: 'one' });
+    world.change({ spec: { profileName: 'one' } });
     await world.until('the creation', () => world.ours().some(({ name }) => name === 'one'));
     await world.clock.advance(0.5 * SECOND);
-    world.change({ profileName: null });
+    world.change({ spec: { profileName: null } });
     await world.clock.advance(SECOND);
     expect(await world.settled()).to.equal(REPLACEMENT);
     await world.deleteAndFinish('web');
@@ -225,9 +204,9 @@ describe('an object with updateStrategy Replace', () => {
     for (const moment of ['False/Replacing', 'True/PredecessorKept', 'True/RemovingPredecessor']) {
       const world = new ReplacingWorld();
       await world.startWatched();
-      world.change(OTHER);
-      await world.untilReason(moment);
-      world.change(THIRD);
+      world.change({ spec: OTHER });
+      await world.shows(moment);
+      world.change({ spec: THIRD });
       await world.clock.advance(SECOND);
       await world.settled();
       expect(world.ours()[0]?.selectors[0]?.namespace, moment).to.equal('third');
@@ -239,7 +218,7 @@ describe('an object with updateStrategy Replace', () => {
     const world = new ReplacingWorld();
     await world.startWatched();
     world.aws.admin.planFailure({ operation: 'create', issues: [] });
-    world.change(OTHER);
+    world.change({ spec: OTHER });
     await world.until('Stalled', () => world.shown('Stalled') === 'True/CreateFailed', 3 * HOUR);
     expect(world.shown('Available')).to.equal('True/Active');
     expect(world.active()).to.deep.equal([BASE]);
@@ -252,7 +231,7 @@ describe('an object with updateStrategy Replace', () => {
     const world = new ReplacingWorld();
     await world.startWatched();
     world.aws.admin.planFailure({ operation: 'delete', times: 6, issues: [] });
-    world.change(OTHER);
+    world.change({ spec: OTHER });
     await world.until('the first failure', () => world.ours().some(({ status }) => status === 'DELETE_FAILED'), HOUR);
     await world.until('Stalled', () => world.shown('Stalled') === 'True/DeleteFailed', HOUR);
     expect(world.shown()).to.equal('True/RemovingPredecessor');
@@ -264,10 +243,10 @@ describe('an object with updateStrategy Replace', () => {
   it('makes room for the new profile if the quota allows no more, with a profile that never served', async () => {
     const world = new ReplacingWorld({ aws: { eks: { maxProfilesPerCluster: 2 } } });
     await world.startWatched();
-    world.change(OTHER);
+    world.change({ spec: OTHER });
     await world.until('the second', () => world.ours().length === 2);
-    world.change(THIRD);
-    await world.untilReason('False/QuotaExceeded');
+    world.change({ spec: THIRD });
+    await world.shows('False/QuotaExceeded');
     const third = await world.settled();
     expect(third, 'the name is free again').to.equal(REPLACEMENT);
     expect(world.eksChanges().slice(-3)).to.deep.equal([`Delete ${REPLACEMENT}`, `Create ${third}`, `Delete ${BASE}`]);
@@ -278,13 +257,13 @@ describe('an object with updateStrategy Replace', () => {
   it('keeps each profile that has served, also if the quota allows no new one, until the user makes room', async () => {
     const world = new ReplacingWorld({ aws: { eks: { maxProfilesPerCluster: 2 } } });
     await world.startWatched({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '24h' } } });
-    world.change(OTHER);
-    await world.untilReason('True/PredecessorKept');
-    world.change(THIRD);
-    await world.untilReason('False/QuotaExceeded');
+    world.change({ spec: OTHER });
+    await world.shows('True/PredecessorKept');
+    world.change({ spec: THIRD });
+    await world.shows('False/QuotaExceeded');
     await world.clock.advance(6 * HOUR);
     expect(world.active()).to.have.members([BASE, REPLACEMENT]);
-    world.change({ ...OTHER, updateStrategy: { replace: null } });
+    world.change({ spec: { ...OTHER, updateStrategy: { replace: null } } });
     expect(await world.settled()).to.equal(REPLACEMENT);
     await world.deleteAndFinish('web');
   });
@@ -293,7 +272,7 @@ describe('an object with updateStrategy Replace', () => {
     const world = new ReplacingWorld();
     world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: REPLACEMENT, podExecutionRoleArn: THEIR_ROLE });
     await world.startWatched();
-    world.change(OTHER);
+    world.change({ spec: OTHER });
     expect(await world.settled()).to.equal(`9998-${BASE}`);
     expect(world.aws.admin.profiles().map(({ name }) => name)).to.include(REPLACEMENT);
     await world.end();
@@ -303,11 +282,11 @@ describe('an object with updateStrategy Replace', () => {
     const world = new ReplacingWorld();
     world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: 'theirs', podExecutionRoleArn: THEIR_ROLE });
     await world.startWatched();
-    world.change({ profileName: 'theirs' });
-    await world.untilReason('False/ProfileNotOwned');
+    world.change({ spec: { profileName: 'theirs' } });
+    await world.shows('False/ProfileNotOwned');
     await world.clock.advance(HOUR);
     expect(world.active()).to.deep.equal([BASE]);
-    world.change({ profileName: null });
+    world.change({ spec: { profileName: null } });
     expect(await world.settled()).to.equal(BASE);
     await world.end();
   });
@@ -315,9 +294,9 @@ describe('an object with updateStrategy Replace', () => {
   it('finishes what it began, and keeps the new profile, after a switch to Reject', async () => {
     const world = new ReplacingWorld();
     await world.startWatched();
-    world.change(OTHER);
+    world.change({ spec: OTHER });
     await world.until('the creation', () => world.ours().length === 2);
-    world.change({ updateStrategy: { type: 'Reject' } });
+    world.change({ spec: { updateStrategy: { type: 'Reject' } } });
     const name = await world.settled();
     expect(name).to.equal(REPLACEMENT);
     const before = world.mutations().length;
@@ -331,8 +310,8 @@ describe('an object with updateStrategy Replace', () => {
   it('waits for the owner tag that somebody took from the old profile, and stays Ready', async () => {
     const world = new ReplacingWorld();
     await world.startWatched();
-    world.change(OTHER);
-    await world.untilReason('True/PredecessorKept');
+    world.change({ spec: OTHER });
+    await world.shows('True/PredecessorKept');
     const [old] = world.ours().filter(({ name }) => name === BASE);
     world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: BASE, tags: {} });
     await world.until('Stalled', () => world.shown('Stalled') === 'True/OwnershipTagMissing', HOUR);
@@ -346,16 +325,16 @@ describe('an object with updateStrategy Replace', () => {
     it(`finds all its profiles when it is deleted at ${moment}`, async () => {
       const world = new ReplacingWorld();
       await world.startWatched();
-      world.change({ ...OTHER, roleName: 'other-role' });
-      await world.untilReason(moment);
+      world.change({ spec: { ...OTHER, roleName: 'other-role' } });
+      await world.shows(moment);
       await world.deleteAndFinish('web');
     });
 
     it(`finds all its profiles after a clusterctl move at ${moment}, which drops the status`, async () => {
       const world = new ReplacingWorld();
       await world.startWatched();
-      world.change({ profileName: 'renamed', roleName: 'other-role' });
-      await world.untilReason(moment);
+      world.change({ spec: { profileName: 'renamed', roleName: 'other-role' } });
+      await world.shows(moment);
       await world.clock.advance(20 * SECOND);
       for (const manager of world.managers) await world.stop(manager);
       world.patch(PLURAL, 'web', { status: null }, 'status');
@@ -369,8 +348,8 @@ describe('an object with updateStrategy Replace', () => {
     it(`is torn down with its cluster at ${moment}`, async () => {
       const world = new ReplacingWorld();
       await world.startWatched();
-      world.change(OTHER);
-      await world.untilReason(moment);
+      world.change({ spec: OTHER });
+      await world.shows(moment);
       world.remove('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
       await world.gone('web');
       await world.finish();
@@ -380,8 +359,8 @@ describe('an object with updateStrategy Replace', () => {
   it('leaves all its profiles in AWS with deletionPolicy Retain, and names them', async () => {
     const world = new ReplacingWorld();
     await world.startWatched({ deletionPolicy: 'Retain' });
-    world.change(OTHER);
-    await world.untilReason('True/PredecessorKept');
+    world.change({ spec: OTHER });
+    await world.shows('True/PredecessorKept');
     world.delete('web');
     await world.gone('web');
     expect(world.ours()).to.have.length(2);

@@ -1,12 +1,21 @@
 import { expect } from 'chai';
 import { FINALIZER, PLURAL, RECORD_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { EKS_CLUSTER, SECOND } from './world/cluster.ts';
-import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, RestoredWorld, THIRD, changesSince } from './world/restored-world.ts';
+import {
+  BASE,
+  HOUR,
+  OTHER,
+  REPLACE,
+  REPLACEMENT,
+  ReplaceableWorld,
+  THIRD,
+  changesSince,
+} from './world/replaceable-world.ts';
 
 describe('a record of an earlier moment', () => {
   for (const isAppliedAgain of [false, true])
     it(`from while EKS was creating deletes nothing under Reject${isAppliedAgain ? ', also after Git has applied the spec again' : ''}`, async () => {
-      const world = new RestoredWorld();
+      const world = new ReplaceableWorld();
       world.start();
       world.apply('web');
       await world.shows('False/Creating');
@@ -33,10 +42,8 @@ describe('a record of an earlier moment', () => {
     ['Replace', false],
   ] as const)
     it(`from before a replacement stops under ${type}, ${hasStatus ? 'with' : 'without'} its status, until Git applies the present spec`, async () => {
-      const world = new RestoredWorld();
-      world.start();
-      world.applyWith('web', REPLACE);
-      await world.ready('web');
+      const world = new ReplaceableWorld();
+      await world.startReplaceable();
       const backup = world.backup();
       await world.replaced();
       await world.stopAll();
@@ -55,7 +62,7 @@ describe('a record of an earlier moment', () => {
     });
 
   it('without status and record leaves nothing if the object is deleted before its first reconcile', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     await world.startReplaced();
     const { metadata, spec } = world.backup();
     await world.stopAll();
@@ -70,7 +77,7 @@ describe('a record of an earlier moment', () => {
 
 describe('an object that is applied again after a replacement', () => {
   it('finds its profile after a deletion with Retain', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     await world.startReplaced();
     world.change({ spec: { deletionPolicy: 'Retain' } });
     world.delete('web');
@@ -84,7 +91,7 @@ describe('an object that is applied again after a replacement', () => {
   });
 
   it('finds its profile after somebody has taken the finalizer off', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     await world.startReplaced();
     await world.stopAll();
     world.forget();
@@ -101,10 +108,8 @@ describe('an object that is applied again after a replacement', () => {
 describe('a record that another client changes', () => {
   for (const moment of ['False/Replacing', 'True/PredecessorKept', 'True/RemovingPredecessor', 'True/Ready'])
     it(`is found again by a new manager if kubectl replace has dropped it at ${moment}`, async () => {
-      const world = new RestoredWorld();
-      world.start();
-      world.applyWith('web', REPLACE);
-      await world.ready('web');
+      const world = new ReplaceableWorld();
+      await world.startReplaceable();
       world.change({ spec: { ...OTHER, roleName: 'other-role' } });
       await world.shows('False/Replacing');
       if (moment !== 'False/Replacing') await world.shows(moment);
@@ -118,10 +123,8 @@ describe('a record that another client changes', () => {
     });
 
   it('keeps the profile that serves if Git sets an old record back', async () => {
-    const world = new RestoredWorld();
-    world.start();
-    world.applyWith('web', REPLACE);
-    await world.ready('web');
+    const world = new ReplaceableWorld();
+    await world.startReplaceable();
     const old = world.backup().metadata.annotations?.[RECORD_ANNOTATION];
     await world.replaced();
     const { length } = world.mutations();
@@ -132,7 +135,7 @@ describe('a record that another client changes', () => {
   });
 
   it('deletes nothing if it says that the deletion has begun, and the profile has been made since', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     await world.startWithReady('web');
     const leaving = world.backup();
     world.delete('web');
@@ -166,7 +169,7 @@ describe('a record that another client changes', () => {
   });
 
   it('stops the object if it cannot be read, until the annotation is deleted', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     await world.startWithReady('web');
     const { length } = world.mutations();
     world.change({
@@ -186,10 +189,8 @@ describe('a record that another client changes', () => {
 describe('two records of one object', () => {
   it('delete each other no profile: the second stops with ManagedElsewhere, and take-over or Retain is the way out', async () => {
     for (const way of ['take-over', 'retain'] as const) {
-      const world = new RestoredWorld();
-      world.start();
-      world.applyWith('web', REPLACE);
-      await world.ready('web');
+      const world = new ReplaceableWorld();
+      await world.startReplaceable();
       const home = world.backup();
       await world.replaced();
       await world.stopAll();
@@ -221,7 +222,7 @@ describe('two records of one object', () => {
 
 describe('a base name that somebody else has taken', () => {
   it('does not stop the next replacement', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     await world.startReplaced();
     const roleArn = world.aws.admin.profiles()[0]?.podExecutionRoleArn ?? '';
     world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: BASE, podExecutionRoleArn: `${roleArn}-theirs` });
@@ -233,7 +234,7 @@ describe('a base name that somebody else has taken', () => {
   });
 
   it('means no replacement if the user writes the name that status shows into the spec', async () => {
-    const world = new RestoredWorld();
+    const world = new ReplaceableWorld();
     await world.startReplaced();
     const { length } = world.mutations();
     world.change({ spec: { profileName: REPLACEMENT } });

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import { sleep } from 'controller-runtime/async';
 import { PAUSED_ANNOTATION, PLURAL } from '../../api/v1beta2/index.ts';
-import { CAPA_SHARED_ROLE } from '../../pkg/fargate/names.ts';
-import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
+import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
 import { CLUSTER, EKS_CLUSTER, SECOND } from './world/cluster.ts';
@@ -198,44 +197,4 @@ describe('a role shared by two objects', () => {
     world.delete(...Array.from({ length: 50 }, (_, index) => `paused-${index}`));
     await world.finish();
   });
-
-  it('that is foreign is never tagged, although the objects have different tags', async () => {
-    const world = new SimulatedWorld();
-    world.aws.admin.putRole({ name: CAPA_SHARED_ROLE, trustPolicy: CAPA_TRUST });
-    world.start();
-    for (const name of ['a', 'b']) {
-      world.applyWith(name, { roleName: CAPA_SHARED_ROLE, rolePath: `/${name}/`, additionalTags: { app: name } });
-      await world.ready(name);
-    }
-    const tagsOf = (name: string) =>
-      world.aws.admin.profiles().find((profile) => profile.name === `default_${name}`)?.tags;
-    expect([tagsOf('a')?.['app'], tagsOf('b')?.['app']]).to.deep.equal(['a', 'b']);
-    world.delete('a', 'b');
-    await world.gone('a', 'b');
-    expect(new Set(world.mutations().map(({ operation }) => operation))).to.deep.equal(
-      new Set(['CreateFargateProfile', 'DeleteFargateProfile']),
-    );
-    world.aws.admin.removeRole({ name: CAPA_SHARED_ROLE });
-    await world.finish();
-  });
-
-  const quarrels: readonly (readonly [what: string, controlPlane: object, older: object, younger: object])[] = [
-    ['a key in upper and lower case, which IAM takes for one', {}, { Team: 'a' }, { team: 'b' }],
-    ['a tag that one has from the control plane and the other of its own', { team: 'platform' }, { team: 'a' }, {}],
-  ];
-  for (const [what, controlPlane, older, younger] of quarrels)
-    it(`keeps its tags with ${what}: the younger object gets RoleSettingsConflict`, async () => {
-      const world = new SimulatedWorld();
-      world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, { spec: { additionalTags: controlPlane } });
-      world.start();
-      world.applyWith('older', { roleName: 'shared-pods', additionalTags: older });
-      await world.ready('older');
-      world.applyWith('younger', { roleName: 'shared-pods', additionalTags: younger });
-      await world.until('Stalled is True', () => world.condition('younger', 'Stalled')?.status === 'True');
-      expect(world.condition('younger')?.reason).to.equal('RoleSettingsConflict');
-      world.delete('older');
-      await world.gone('older');
-      await world.ready('younger');
-      await world.deleteAndFinish('younger');
-    });
 });

@@ -21,7 +21,7 @@ import {
   awsWith,
 } from '../../../controllers/awsfargateprofile/testing/reconcile-state.ts';
 import type { SimulatedProfile } from '../../../controllers/awsfargateprofile/testing/simulated-aws.ts';
-import { sessionOn } from '../../../controllers/awsfargateprofile/testing/simulated-session.ts';
+import { sessionOn } from '../../../controllers/awsfargateprofile/testing/simulated-aws.ts';
 import type { EksCluster, Session } from '../../../pkg/cloud/index.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { type PlannedObject, startPlanner } from './planner.ts';

@@ -15,7 +15,7 @@ import {
   DELETE_ROLE,
   STRIP_ROLE,
 } from '../testing/mutations.ts';
-import { sessionOn } from '../testing/simulated-session.ts';
+import { sessionOn } from '../testing/simulated-aws.ts';
 
 /**
  * For each kind of change that the controller makes in AWS: the expected call, and the name of the changed resource.

@@ -3,7 +3,6 @@ import { EksClusterName, RoleName } from '../../../api/names.ts';
 import {
   DELETE_FOR_MOVE_ANNOTATION,
   FINALIZER,
-  PAUSED_ANNOTATION,
   RECORD_ANNOTATION,
   RETAIN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
@@ -81,8 +80,6 @@ function wordOf(goal: Goal): string {
   switch (goal.kind) {
     case 'hold':
       return `hold: ${goal.reason.name}`;
-    case 'paused':
-      return `paused: ${goal.by.join(' and ')}`;
     case 'pursue': {
       const what = goal.controlPlaneFacts === undefined ? `nothing, ${goal.unwanted} the rest` : 'all';
       const where = goal.target.region === RECORDED.region ? '' : ` in ${goal.target.region}`;
@@ -94,8 +91,6 @@ function wordOf(goal: Goal): string {
   }
 }
 
-const BY_CLUSTER = 'Cluster spec.paused is set to true';
-const BY_OBJECT = 'AWSFargateProfile has the cluster.x-k8s.io/paused annotation';
 const DELETE = 'pursue nothing, delete the rest';
 const KEEP = 'pursue nothing, retain the rest';
 
@@ -109,7 +104,6 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['deleted without our finalizer', { object: aDeletedObject({ metadata: { finalizers: ['other'] } }) }, 'ignore'],
     ['moved here while it was being deleted, which only AWS can confirm', resumed, 'pursue all'],
     ['the same, its Cluster not here yet', { ...resumed, ...noCluster }, 'hold: WaitingForCluster'],
-    ['the same, its Cluster still paused', { ...resumed, ...paused }, `paused: ${BY_CLUSTER}`],
     ['moved here without status', { object: anObject(MOVED) }, 'pursue all'],
   ],
   'for an object whose record': [
@@ -125,7 +119,6 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
       { object: aDeletedObject(unreadable(RETAIN)) },
       'release',
     ],
-    ['cannot be read, and that is paused', { object: anObject(unreadable()), ...paused }, `paused: ${BY_CLUSTER}`],
     ['is lost', { object: anObject(noteless) }, 'pursue all'],
     [
       'is lost, and whose control plane now names another region, because whoever removes it says that nothing is left there',
@@ -143,17 +136,6 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
       { object: aDeletedObject(noteless), ...noPlane },
       DELETE,
     ],
-  ],
-  'for a paused object': [
-    ['by its Cluster', paused, `paused: ${BY_CLUSTER}`],
-    [
-      'by its annotation, whatever its value',
-      { object: anObject(marked(PAUSED_ANNOTATION, 'false')) },
-      `paused: ${BY_OBJECT}`,
-    ],
-    ['by both', { ...paused, object: anObject(marked(PAUSED_ANNOTATION)) }, `paused: ${BY_CLUSTER} and ${BY_OBJECT}`],
-    ['deleted', { ...paused, ...deleted }, `paused: ${BY_CLUSTER}`],
-    ['deleted with Retain', { ...paused, ...deletedRetained }, `paused: ${BY_CLUSTER}`],
   ],
   'for an object with': [
     ['Cluster and control plane ready', {}, 'pursue all'],

@@ -1,12 +1,7 @@
 import { expect } from 'chai';
-import { type Either, left, right } from 'fp-ts/lib/Either.js';
-import { keyOf, type ObjectKey, type Resource } from 'controller-runtime/client';
-import {
-  type AWSFargateProfile,
-  DELETE_FOR_MOVE_ANNOTATION,
-  PAUSED_ANNOTATION,
-  RETAIN_ANNOTATION,
-} from '../../../api/v1beta2/index.ts';
+import { right } from 'fp-ts/lib/Either.js';
+import { keyOf, type Resource } from 'controller-runtime/client';
+import { type AWSFargateProfile, DELETE_FOR_MOVE_ANNOTATION, RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { type LiveChecks, newLiveChecks } from './checks.ts';
 import { type Api, CLUSTER, PROFILE_KIND, newApi } from '../testing/api.ts';
 
@@ -16,16 +11,11 @@ const { signal } = new AbortController();
 describe('newLiveChecks', () => {
   let api: Api;
   let live: LiveChecks;
-  let cluster: Either<string, ObjectKey | undefined>;
-
-  const checksWith = (clusters: Resource | undefined): LiveChecks => {
-    return newLiveChecks({ client: api.client, clusters: () => clusters, clusterKeyOf: () => cluster });
-  };
 
   beforeEach(() => {
     api = newApi();
-    cluster = right({ namespace: 'team-a', name: 'prod' });
-    live = checksWith(CLUSTERS);
+    const key = right({ namespace: 'team-a', name: 'prod' });
+    live = newLiveChecks({ client: api.client, clusters: () => CLUSTERS, clusterKeyOf: () => key });
   });
 
   describe('findBlocker', () => {
@@ -49,33 +39,16 @@ describe('newLiveChecks', () => {
         'the object is being moved away',
         (object) => api.change(object, annotate(DELETE_FOR_MOVE_ANNOTATION)),
       ],
-      ['the object is paused', 'the object is paused', (object) => api.change(object, annotate(PAUSED_ANNOTATION))],
       [
         'the policy has changed',
         'the object has changed',
         (object) => api.change(object, { spec: { deletionPolicy: 'Retain' } }),
       ],
       ['the object is retained', 'the object has changed', (object) => api.change(object, annotate(RETAIN_ANNOTATION))],
-      ['the Cluster is paused', 'the Cluster is paused', () => api.putCluster({ paused: true })],
       [
         'the Cluster is moved',
         'the Cluster is being moved away',
         () => api.putCluster({}, annotate(DELETE_FOR_MOVE_ANNOTATION).metadata),
-      ],
-      ['the Cluster cannot be decoded', 'the Cluster cannot be read', () => api.putCluster({ paused: 'perhaps' })],
-      ['Clusters are not served', 'Cluster objects cannot be read', () => (live = checksWith(undefined))],
-      [
-        'the Cluster is not known',
-        'control planes are not listed yet',
-        () => (cluster = left('control planes are not listed yet')),
-      ],
-      [
-        'the object belongs to no Cluster',
-        undefined,
-        () => {
-          api.putCluster({ paused: true });
-          cluster = right(undefined);
-        },
       ],
     ];
     for (const [change, detail, make] of rows)

@@ -23,7 +23,7 @@ import {
 } from '../testing/reconcile-state.ts';
 import type { Mutation } from '../model/change.ts';
 import type { ReconcileState } from './guards.ts';
-import { afterSurvey, leaseValid, tagsUnchanged, mutationTimeLeft, noLiveBlocker, schemaIsOurs } from './checks.ts';
+import { afterSurvey, leaseValid, tagsUnchanged, mutationTimeLeft, schemaIsOurs } from './checks.ts';
 
 const leaving = (): ReconcileState => reconcileStateFor(awsAsDesired(), aDeletedObject());
 
@@ -38,18 +38,6 @@ describe('leaseValid', () => {
       for (const mutation of [CREATE_PROFILE, DELETE_ROLE])
         expect(describeObstacle(await check(mutation, leaving()))).to.equal(expected);
     });
-});
-
-describe('noLiveBlocker', () => {
-  it('asks the API server for a pause or a move before each change that deletes something, and before no other', async () => {
-    const live = { findBlocker: async () => 'the object is paused' };
-    const paused = noLiveBlocker(newServices({ live }));
-    for (const mutation of DESTRUCTIVE) {
-      expect(describeObstacle(await paused(mutation, leaving())), mutation.kind).to.equal('stop: NotNow');
-      expect(await noLiveBlocker(newServices())(mutation, leaving()), mutation.kind).to.equal(undefined);
-    }
-    for (const mutation of CONSTRUCTIVE) expect(await paused(mutation, leaving()), mutation.kind).to.equal(undefined);
-  });
 });
 
 describe('schemaIsOurs', () => {

@@ -130,23 +130,12 @@ describe('newChecks and newPreparations', () => {
       ['reads from EKS who uses the role', DELETE_ROLE, 'ListFargateProfiles'],
       ['asks EKS about the change of a stranger', DELETE_PROFILE, 'DescribeFargateProfile'],
     ] as const)
-      it(`by a pause or a foreign CRD that begins while the reconcile ${what}`, async () => {
-        for (const [change, expected] of [
-          ['pause', 'stop: NotNow'],
-          ['foreign CRD', 'stop: ForeignSchema'],
-        ] as const) {
-          const reconcile = leaving();
-          const hasBegun = (which: typeof change): boolean =>
-            which === change && reconcile.session.calls.some((call) => call.startsWith(slowStep));
-          const services = newServices({
-            live: {
-              findBlocker: async () => (hasBegun('pause') ? 'the object is paused' : undefined),
-            },
-            schema: { check: async () => (hasBegun('foreign CRD') ? FOREIGN : { kind: 'ours' }) },
-          });
-          services.lanes.saw(LANE, 'theirs', 'being created');
-          expect(await obstacleTo(mutation, reconcile, services)).to.equal(expected);
-        }
+      it(`by a foreign CRD that begins while the reconcile ${what}`, async () => {
+        const reconcile = leaving();
+        const hasBegun = (): boolean => reconcile.session.calls.some((call) => call.startsWith(slowStep));
+        const services = newServices({ schema: { check: async () => (hasBegun() ? FOREIGN : { kind: 'ours' }) } });
+        services.lanes.saw(LANE, 'theirs', 'being created');
+        expect(await obstacleTo(mutation, reconcile, services)).to.equal('stop: ForeignSchema');
       });
   });
 

@@ -23,8 +23,7 @@ import {
 } from '../testing/builders.ts';
 import { CAPA_TAGS, FOREIGN_TAGS, SHARED_ROLE, SHARED_ROLE_ARN } from '../testing/fixtures.ts';
 import { aSimulatedRole, awsWith, withoutRoles } from '../testing/reconcile-state.ts';
-import type { SimulatedAws } from '../testing/simulated-aws.ts';
-import { type SimulatedSession, sessionOn } from '../testing/simulated-session.ts';
+import { type SimulatedAws, type SimulatedSession, sessionOn } from '../testing/simulated-aws.ts';
 import { AccessEntryReader, entriesToRead } from './access-entries.ts';
 import type { Looking, ProfilesAndRoles } from './observe.ts';
 

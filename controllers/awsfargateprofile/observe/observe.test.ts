@@ -27,8 +27,7 @@ import {
 } from '../testing/builders.ts';
 import { CAPA_TAGS, FOREIGN_TAGS } from '../testing/fixtures.ts';
 import { aSimulatedProfile, aSimulatedRole, awsAsDesired, awsWith } from '../testing/reconcile-state.ts';
-import type { SimulatedAws } from '../testing/simulated-aws.ts';
-import { sessionOn } from '../testing/simulated-session.ts';
+import { type SimulatedAws, sessionOn } from '../testing/simulated-aws.ts';
 import { type Looking, type ProfilesAndRoles, glance, survey } from './observe.ts';
 
 function lookingFor(object: AWSFargateProfile): Looking {

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import { EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Plan } from '../model/change.ts';
@@ -18,7 +17,6 @@ import {
   POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_ID,
-  PROFILE_TAGS,
   ROLE,
   ROLE_ARN,
   ROLE_TAGS,
@@ -40,7 +38,7 @@ import {
 } from '../testing/fixtures.ts';
 import { describePlan } from '../testing/mutations.ts';
 import { findBlocker } from './blockers.ts';
-import { type Desires, deleted, living, testPlans, withPlan } from '../testing/plan-tables.ts';
+import { type Desires, living, testPlans, withPlan } from '../testing/plan-tables.ts';
 import { plan } from './plan.ts';
 
 const LOGS = 'arn:aws:iam::aws:policy/CloudWatchLogs';
@@ -51,7 +49,6 @@ const CREATE_PROFILE = 'create profile; stop: Creating';
 const CREATE_ROLE = `create role; attach pod policy; ${CREATE_PROFILE}`;
 const CREATE_SHARED = 'create role /shared; attach pod policy; create profile with /shared; stop: Creating';
 const USE_SHARED = 'create profile with /shared; stop: Creating';
-const DELETE_FORMER = 'delete different profile former; stop: DeletingProfile';
 const DENIED = 'stop: NotAllowedByOperator';
 
 /** Returns the tags of a role that record policies, a boundary or tags that the controller has added to the role. */
@@ -104,39 +101,8 @@ const disputed = living(
   },
 );
 
-const FORMER_PROFILE = ProfileName.of('former');
 const FORMER_ROLE = RoleName.of('former-role');
-/** The former profile has never served, so a spec with a different name may still replace it. */
-const FORMER_RECORD = {
-  in: HERE,
-  profiles: [{ name: FORMER_PROFILE, id: PROFILE_ID }],
-  roles: [{ name: FORMER_ROLE, id: 'AROAEXAMPLE' }],
-};
-const renamed = living({ spec: { profileName: PROFILE }, record: FORMER_RECORD });
 const elsewhere = { rolePath: '/team-a/' };
-
-/**
- * Returns the state of AWS after a user has changed the profile name and the role name in the spec. AWS has `role`, by
- * default a role with the former name that belongs to this controller. If fields of a profile are given, EKS has the
- * profile with the former name, which by default uses `role`.
- */
-function withFormer({
-  role = aRole({ name: FORMER_ROLE }),
-  ...profile
-}: { readonly role?: FoundRole } & Partial<FargateProfile>): Observed {
-  const isThere = Object.keys(profile).length > 0;
-  const found = aProfile({ name: FORMER_PROFILE, podExecutionRoleArn: role.arn, ...profile });
-  return {
-    depth: 'survey',
-    cluster: 'there',
-    profiles: isThere ? [found] : [],
-    roles: [
-      { name: ROLE, found: role.name === ROLE ? role : undefined },
-      { name: FORMER_ROLE, found: role.name === ROLE ? undefined : role },
-    ],
-    authenticationMode: 'API_AND_CONFIG_MAP',
-  };
-}
 
 /**
  * Returns the desired state under limits that the operator sets by flags of the manager. The limits require a
@@ -278,7 +244,7 @@ describe('plan, about the role', () => {
       [
         'has another path and is used by a foreign profile',
         movedAmongForeign,
-        withFormer({ role: aRole(), tags: FOREIGN_TAGS, podExecutionRoleArn: ROLE_ARN }),
+        observed({ profile: aProfile({ name: ProfileName.of('former'), tags: FOREIGN_TAGS }), role: aRole() }),
         'stop: RoleSettingsConflict',
       ],
     ],
@@ -304,18 +270,6 @@ describe('plan, about the role', () => {
       ['does not exist: the older object creates it', disputed, observed(), 'stop: RoleSettingsConflict'],
       ['is ours', disputed, alone({ ...SHARED, attached: [] }), 'stop: RoleSettingsConflict'],
       ['is foreign, and serves both objects unchanged', disputed, sharedRole(), USE_SHARED],
-    ],
-    'for our role under a former name, and': [
-      ['is unused', renamed, withFormer({}), `strip pod policy; delete role former-role; ${CREATE_ROLE}`],
-      [
-        'belongs to another namespace now',
-        renamed,
-        withFormer({ role: aRole({ name: FORMER_ROLE, ...OF_NAMESPACE }) }),
-        CREATE_ROLE,
-      ],
-      ['is used by a foreign profile', renamed, withFormer({ tags: FOREIGN_TAGS }), CREATE_ROLE],
-      ['is used by our former profile', renamed, withFormer({ tags: PROFILE_TAGS }), DELETE_FORMER],
-      ['is used by our former, DELETING profile', renamed, withFormer({ status: 'DELETING' }), 'stop: DeletingProfile'],
     ],
     'for a role that IAM has in other capital letters than the spec, and that': [
       ['is ours, and serves the new profile under its own ARN', ofSpec(nameInCapitals), alone(SHARED), USE_SHARED],
@@ -432,22 +386,6 @@ describe('plan, about the role', () => {
       it(`${situation}, in mode ${authenticationMode}: ${expected}`, () => {
         expect(describePlan(planFor(desires, observed({ ...seen, authenticationMode })))).to.equal(expected);
       });
-  });
-
-  describe('of this controller that spec.roleARN names since', () => {
-    const deletion = (roleARN: RoleArn) => deleted({ spec: { roleARN }, record: FULL_RECORD });
-    testPlans({
-      'for a deletion': [
-        ['before the record has the change', deletion(ROLE_ARN), alone({}), 'in order'],
-        ['before the record has the change, without tags', deletion(ROLE_ARN), alone({ tags: {} }), 'in order'],
-        [
-          'while spec.roleARN names another role',
-          deletion(SHARED_ROLE_ARN),
-          alone({}),
-          'strip pod policy; delete role; in order',
-        ],
-      ],
-    });
   });
 
   const messageFor = (spec: Partial<AWSFargateProfileSpec>, seen: Observed, status: AWSFargateProfileStatus = {}) => {

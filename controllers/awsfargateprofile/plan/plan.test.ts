@@ -409,7 +409,6 @@ describe('plan', () => {
         withRoleAlone({ attached: [THEIRS] }),
         'strip theirs; delete role; in order',
       ],
-      ['the role has an inline policy', deletion, withRoleAlone({ blockers: ['x'] }), 'stop: RoleBlocked'],
       [
         'CAPA created the role',
         deletion,
@@ -419,24 +418,10 @@ describe('plan', () => {
       ...withPlan(
         'in order',
         ['neither role nor profile exist', deletion, observed()],
-        ['the role is foreign', deleted({ spec: { roleName: SHARED_ROLE_NAME } }), observed({ role: SHARED_ROLE })],
-        ['a foreign profile uses our role', deletion, FOREIGN],
         ['the EKS cluster is not found in the account of the record', deleted({ record: FULL_RECORD }), GONE],
         ['the EKS cluster is not found, and nothing was created', deletion, GONE],
         ['nothing exists in an existing cluster, and there is no record', deleted(WITHOUT_RECORD), observed()],
       ),
-      [
-        'EKS is deleting a foreign profile that uses our role',
-        deletion,
-        withStatus('DELETING', FOREIGN_TAGS),
-        'stop: DeletingProfile',
-      ],
-      [
-        'EKS is deleting one of two foreign profiles that use our role',
-        deletion,
-        withFormer({ tags: FOREIGN_TAGS }, { tags: FOREIGN_TAGS, status: 'DELETING' }),
-        'in order',
-      ],
       [
         'the EKS cluster is not found, and there is no record',
         deleted(WITHOUT_RECORD),

@@ -39,12 +39,7 @@ import {
   SET_TRUST,
   STRIP_ROLE,
 } from '../testing/mutations.ts';
-import {
-  type CompletedReconcileParts,
-  completedReconcile,
-  observedReconcile,
-  ready,
-} from '../testing/completed-reconcile.ts';
+import { completedReconcile, observedReconcile, ready } from '../testing/completed-reconcile.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 
@@ -342,36 +337,6 @@ describe('the event of an object that is deleted without the finalizer of this c
   ] as const)
     it(`is ${count === 0 ? 'not ' : ''}recorded: ${situation}`, () =>
       expect(abandonedEvents(object)).to.have.length(count));
-});
-
-describe('the events about a kept role', () => {
-  const object = aDeletedObject();
-  const keptAfter = (reconcile: CompletedReconcileParts): readonly string[] =>
-    eventsAfter(completedReconcile({ object, desired: desiredOfDeletion(object), seen: observed(), ...reconcile })).map(
-      ({ reason, message }) => `${reason}: ${message}`,
-    );
-  const kept = [{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }];
-  const seen = observed({ profile: aProfile({ tags: FOREIGN_TAGS }), role: aRole() });
-
-  it('name the object that uses the role too, once the deletion is over', () => {
-    expect(keptAfter({ kept })).to.deep.equal([
-      `KeptIAMRole: Kept fargate IAM role "${ROLE}", because AWSFargateProfile team-a/other uses it`,
-    ]);
-    expect(keptAfter({ kept, end: newReason('Conflict', {}) })).to.deep.equal([]);
-  });
-
-  it('name the foreign profile that uses the role', () => {
-    expect(keptAfter({ seen })).to.deep.equal([
-      `KeptIAMRole: Kept fargate IAM role "${ROLE}", because Fargate profile "${PROFILE}" uses it`,
-    ]);
-  });
-
-  it('do not exist for a foreign role, a desired role, and with deletionPolicy Retain', () => {
-    const { profiles } = seen;
-    expect(keptAfter({ seen: { ...observed({ role: aRole({ tags: {} }) }), profiles } })).to.deep.equal([]);
-    expect(keptAfter({ object: anObject(), desired: desiredOf(), seen })).to.deep.equal([]);
-    expect(keptAfter({ desired: { ...desiredOfDeletion(), unwanted: 'retain' }, seen })).to.deep.equal([]);
-  });
 });
 
 describe('the event about an object for which the controller does nothing', () => {

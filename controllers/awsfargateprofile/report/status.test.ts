@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { CompletedReconcile, ReconcileEnd } from '../model/result.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { pausedStatus, statusAfter } from './status.ts';
+import { statusAfter } from './status.ts';
 import {
   NAMESPACE_TAG,
   ACCOUNT,
@@ -33,7 +33,6 @@ import {
 import { DELETE_PROFILE } from '../testing/mutations.ts';
 import {
   READY,
-  conditionsOf,
   failedCreate,
   observedReconcile,
   outage,
@@ -347,43 +346,5 @@ describe('statusAfter', () => {
         const { role } = statusAfter(observedReconcile({ object, seen: live({ permissionsBoundary: found, tags }) }));
         expect(role?.permissionsBoundary).to.equal(boundary);
       });
-  });
-});
-
-describe('pausedStatus', () => {
-  const BY = ['Cluster spec.paused is set to true'];
-
-  it('keeps the earlier status, and sets Paused', () => {
-    const status = pausedStatus(ready({ metadata: { generation: 5 } }), BY, NOW);
-    const { conditions, ...rest } = status;
-    const { conditions: before, ...restBefore } = READY;
-    expect(rest, 'the generation is not observed').to.deep.equal({ ...restBefore, deletionPolicy: 'Delete' });
-    const others = (list: readonly Condition[] = []) => list.filter(({ type }) => type !== 'Paused');
-    expect(others(conditions)).to.deep.equal(others(before));
-    expect(conditionsOf(status)['Paused']).to.equal('True / Paused');
-  });
-
-  it('shows the effective deletion policy, also of an object without a status', () => {
-    expect(pausedStatus(anObject(), BY, NOW).deletionPolicy).to.equal('Delete');
-    expect(pausedStatus(anObject({ spec: { deletionPolicy: 'Retain' } }), BY, NOW).deletionPolicy).to.equal('Retain');
-  });
-
-  it('names what pauses the object', () => {
-    const status = pausedStatus(anObject(), [...BY, 'AWSFargateProfile has the annotation'], NOW);
-    expect(status.conditions).to.deep.equal([
-      {
-        type: 'Paused',
-        status: 'True',
-        observedGeneration: 1,
-        reason: 'Paused',
-        message: 'Cluster spec.paused is set to true, AWSFargateProfile has the annotation',
-        lastTransitionTime: '2026-11-21T03:25:00Z',
-      },
-    ]);
-  });
-
-  it('is followed by Paused False after the next reconcile', () => {
-    const object = anObject({ status: pausedStatus(ready(), BY, NOW) });
-    expect(conditionsOf(statusAfter(observedReconcile({ object })))).to.deep.include({ Paused: 'False / NotPaused' });
   });
 });

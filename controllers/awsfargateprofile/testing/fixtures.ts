@@ -1,29 +1,9 @@
 import { RoleArn, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import type { Desired } from '../model/desired-state.ts';
+import type { AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import type { FoundRole } from '../model/observed-state.ts';
 import { tagsToCreate } from '../../../pkg/fargate/tags/tag-drift.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
-import {
-  CAPA_TAG,
-  OWNER_TAG,
-  EKS_CLUSTER,
-  PROFILE,
-  CREATED_AT,
-  TRUST,
-  aDeletedObject,
-  aRole,
-  anObject,
-  desiredOf,
-  desiredOfDeletion,
-} from './builders.ts';
-
-export const desiredFrom = (spec: Partial<AWSFargateProfileSpec> = {}, status: AWSFargateProfileStatus = {}): Desired =>
-  desiredOf(anObject({ spec, status }));
-export const desiredOnDeletion = (
-  spec: Partial<AWSFargateProfileSpec> = {},
-  status: AWSFargateProfileStatus = {},
-): Desired => desiredOfDeletion(aDeletedObject({ spec, status }));
+import { CAPA_TAG, OWNER_TAG, EKS_CLUSTER, PROFILE, CREATED_AT, TRUST, aRole } from './builders.ts';
 
 /** The status of an AWSFargateProfile for which the controller has sent CreateFargateProfile. */
 export const CREATE_REQUESTED: AWSFargateProfileStatus = { profileName: PROFILE, createRequestedAt: CREATED_AT };

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { VirtualClock } from 'controller-runtime/testing';
+import { RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { recordOf } from '../../shared/record.ts';
 import { isDeleting } from '../../shared/object-state.ts';
@@ -31,8 +32,14 @@ import {
 } from './builders.ts';
 import { plan } from '../plan/plan.ts';
 import { newLanes } from './lanes.ts';
-import { type SimulatedProfile, type SimulatedRole, SimulatedAws } from './simulated-aws.ts';
-import { type SimulatedSession, sessionOn } from './simulated-session.ts';
+import {
+  type SimulatedProfile,
+  type SimulatedRole,
+  SimulatedAws,
+  type SimulatedSession,
+  roleOf,
+  sessionOn,
+} from './simulated-aws.ts';
 
 export const LANE = [ACCOUNT, TARGET.region, EKS_CLUSTER].join('/');
 
@@ -46,7 +53,6 @@ export const aSimulatedProfile = (over: Partial<SimulatedProfile> = {}): Simulat
   subnets: ['subnet-0a', 'subnet-0b'],
   selectors: [{ namespace: 'web', labels: {} }],
   tags: PROFILE_TAGS,
-  hidden: 0,
   ...over,
 });
 
@@ -69,7 +75,7 @@ export const aSimulatedRole = (over: Partial<SimulatedRole> = {}): SimulatedRole
 export function awsWith(...parts: readonly (SimulatedProfile | SimulatedRole)[]): SimulatedAws {
   const aws = new SimulatedAws();
   for (const part of parts) {
-    if ('hidden' in part) aws.profiles.set(part.name, { ...part });
+    if ('selectors' in part) aws.profiles.set(part.name, { ...part });
     else aws.roles.set(part.name.toLowerCase(), { ...part });
   }
   return aws;
@@ -172,12 +178,21 @@ export function reconcileStateFor(
 export function observedIn(aws: SimulatedAws, object: AWSFargateProfile): Observed {
   const recorded = recordOf(object).roles.map(({ name }) => name);
   const names = [...new Set([roleNameOf(object) ?? ROLE, ...recorded])];
-  const whole = aws.observe(names, { forBlockers: () => isDeleting(object) });
+  const blockersOf = ({ inline }: SimulatedRole) =>
+    isDeleting(object) ? inline.map((policy) => `the inline policy "${policy}"`) : [];
+  const roles = names.map((name) => {
+    const role = aws.roleNamed(name);
+    return {
+      name: RoleName.of(name),
+      found: role && { ...roleOf(role), attached: role.attached, blockers: blockersOf(role) },
+    };
+  });
+  const whole = { depth: 'survey', cluster: aws.cluster, profiles: aws.shownProfiles(), roles } as const;
   const isBeforeRoles = isDeleting(object) && whole.profiles.some(({ tags }) => tags[OWNER_TAG] === 'team-a/web');
   if (isBeforeRoles) return withoutRoles(whole);
   const accessEntries = foundRoles(whole.roles).map(({ arn: principal }) => {
-    const lookup = aws.describeAccessEntry(principal);
-    return { principal, mode: aws.authenticationMode, found: lookup.kind === 'found' ? lookup.entry : undefined };
+    const found = aws.cluster === 'gone' ? undefined : aws.entryOf(principal);
+    return { principal, mode: aws.authenticationMode, found };
   });
   return { ...whole, accessEntries };
 }

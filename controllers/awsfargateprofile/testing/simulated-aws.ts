@@ -1,8 +1,15 @@
+import * as E from 'fp-ts/lib/Either.js';
 import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
-import type { AwsFailure, Role, AccessEntryLookup, FargateProfile } from '../../../pkg/cloud/index.ts';
-import type { FoundRole, Observed } from '../model/observed-state.ts';
-import type { Mutation, MutationOutcome } from '../model/change.ts';
-import { ACCOUNT, EKS_CLUSTER, PROFILE_ID, aFailure } from './builders.ts';
+import type {
+  AccessEntryLookup,
+  AwsFailure,
+  Call,
+  FargateProfile,
+  ProfileLookup,
+  Role,
+  Session,
+} from '../../../pkg/cloud/index.ts';
+import { ACCOUNT, EKS_CLUSTER, NOW, PLACE, PROFILE_ID, aFailure } from './builders.ts';
 
 export interface SimulatedProfile {
   readonly name: string;
@@ -15,18 +22,15 @@ export interface SimulatedProfile {
   readonly subnets: readonly string[];
   readonly selectors: FargateProfile['selectors'];
   tags: Readonly<Record<string, string>>;
-  /**
-   * The number of further steps of the simulated AWS during which reads do not show the profile, because EKS is
-   * eventually consistent.
-   */
-  hidden: number;
+  /** Reads do not show the profile, because EKS is eventually consistent. */
+  readonly isHidden?: true;
 }
 
 export interface SimulatedRole {
   readonly name: string;
   readonly path: string;
   readonly id: string;
-  /** The time at which the role was created, in milliseconds of the time of the simulated AWS. */
+  /** In milliseconds of the time of the simulated AWS. */
   readonly createdAt: number;
   trust: string;
   boundary: string | undefined;
@@ -35,40 +39,14 @@ export interface SimulatedRole {
   inline: readonly string[];
 }
 
-export interface SimulatedAccessEntry {
+interface SimulatedAccessEntry {
   readonly type: string;
-  /**
-   * The unique id that the role had when the access entry was created. `undefined` if no role with this ARN existed.
-   */
+  /** The unique id that the role had when the access entry was created; `undefined`: no role with this ARN existed. */
   readonly roleId: string | undefined;
   readonly createdAt: number;
 }
 
-/** The state of the simulated AWS at one moment. */
-export interface Snapshot {
-  readonly cluster: 'there' | 'gone';
-  readonly profiles: ReadonlyMap<string, SimulatedProfile>;
-  readonly roles: ReadonlyMap<string, SimulatedRole>;
-  /** The access entries, with the ARNs of their roles as keys. */
-  readonly accessEntries: ReadonlyMap<string, SimulatedAccessEntry>;
-}
-
-/**
- * The end of a creation or deletion of a Fargate profile. After `success` the profile is ACTIVE or gone. After
- * `failure` its status is `CREATE_FAILED` or `DELETE_FAILED`.
- */
-export type TransitionResult = 'success' | 'failure';
-
-/** An observed state in which all roles have been read from AWS. */
-export type ObservedWhole = Observed & {
-  readonly roles: readonly { readonly name: RoleName; readonly found: FoundRole | undefined }[];
-};
-
-/**
- * A simulation of EKS and IAM for one AWSFargateProfile, written from the AWS documentation without code of the
- * controller. It makes or refuses a change at once. Only the creation or deletion of a Fargate profile ends later, at
- * the next call of `tick`.
- */
+/** The state of EKS and IAM for one AWSFargateProfile. Tests read and change it; {@link sessionOn} answers from it. */
 export class SimulatedAws {
   cluster: 'there' | 'gone' = 'there';
   authenticationMode = 'API_AND_CONFIG_MAP';
@@ -77,261 +55,278 @@ export class SimulatedAws {
   readonly roles = new Map<string, SimulatedRole>();
   /** The access entries, with the ARNs of their roles as keys. */
   readonly accessEntries = new Map<string, SimulatedAccessEntry>();
-  /**
-   * Whether EKS creates an access entry for the role of a new profile, if the role has none. AWS documents this. If a
-   * client has deleted the role's access entry before, AWS's behavior is unknown.
-   */
-  makesAccessEntries = true;
-  /**
-   * The results of the next creations and deletions of Fargate profiles, in the order in which they finish. After the
-   * end of the list, they succeed.
-   */
-  readonly transitionResults: TransitionResult[] = [];
-  private createdRoles = 0;
-  /** The time of the simulated AWS in milliseconds. It advances with each creation of a role or access entry. */
+  /** Advances by a second with each creation of a role or access entry. IAM returns times in whole seconds. */
   private now = 0;
 
-  static from({ cluster, profiles, roles, accessEntries }: Snapshot): SimulatedAws {
-    const aws = new SimulatedAws();
-    aws.cluster = cluster;
-    for (const [name, profile] of profiles) aws.profiles.set(name, { ...profile });
-    for (const [name, role] of roles) aws.roles.set(name, { ...role });
-    for (const [arn, entry] of accessEntries) aws.accessEntries.set(arn, entry);
-    return aws;
-  }
-
-  /** Returns a copy, whose later steps have the same results as those of this object. */
-  copy(): SimulatedAws {
-    const aws = SimulatedAws.from(this.snapshot());
-    aws.authenticationMode = this.authenticationMode;
-    aws.makesAccessEntries = this.makesAccessEntries;
-    aws.transitionResults.push(...this.transitionResults);
-    return aws;
-  }
-
-  /**
-   * Returns what a survey reads: all profiles, and the roles with these names. The list `blockers` of a role says what blocks
-   * its deletion. It is empty if `forBlockers` returns false for the role.
-   */
-  observe(roles: readonly string[], look: { readonly forBlockers: (role: SimulatedRole) => boolean }): ObservedWhole {
-    const shown = this.cluster === 'gone' ? [] : [...this.profiles.values()].filter(({ hidden }) => hidden === 0);
-    return {
-      depth: 'survey',
-      cluster: this.cluster,
-      profiles: shown.map(profileOf),
-      roles: roles.map((name) => {
-        const role = this.roles.get(name.toLowerCase());
-        return {
-          name: RoleName.of(name),
-          found: role && {
-            ...roleOf(role),
-            attached: role.attached,
-            blockers: look.forBlockers(role) ? role.inline.map(blocker) : [],
-          },
-        };
-      }),
-    };
-  }
-
-  act(mutation: Mutation): MutationOutcome {
-    switch (mutation.kind) {
-      case 'createProfile':
-        return this.createProfile(mutation.profile);
-      case 'deleteProfile':
-        return this.deleteProfile(mutation.name);
-      case 'tagProfile':
-      case 'untagProfile': {
-        const profile = [...this.profiles.values()].find((each) => arnOf(each) === mutation.arn);
-        if (profile === undefined) return refused('NotFoundException', `no resource ${mutation.arn}`);
-        profile.tags =
-          mutation.kind === 'tagProfile'
-            ? { ...profile.tags, ...mutation.tags }
-            : Object.fromEntries(Object.entries(profile.tags).filter(([key]) => !mutation.keys.includes(key)));
-        return { kind: 'done' };
-      }
-      case 'createRole':
-        return this.createRole(mutation.role);
-      case 'deleteRole': {
-        const role = this.roles.get(mutation.name.toLowerCase());
-        if (role === undefined) return { kind: 'gone' };
-        if (role.attached.length > 0) {
-          return refused('DeleteConflict', 'Cannot delete entity, must detach all policies first.');
-        }
-        if (role.inline.length > 0)
-          return refused('DeleteConflict', 'Cannot delete entity, must delete policies first.');
-        this.roles.delete(mutation.name.toLowerCase());
-        return { kind: 'done' };
-      }
-      case 'createAccessEntry':
-        return this.changeAccessEntries(() => {
-          if (this.accessEntries.has(mutation.principal)) return { kind: 'nameTaken' };
-          this.createAccessEntry(mutation.principal);
-          const { createdAt = 0 } = this.accessEntries.get(mutation.principal) ?? {};
-          const accessEntry = { principalArn: mutation.principal, type: 'FARGATE_LINUX', createdAt };
-          return { kind: 'done', accessEntry };
-        });
-      case 'deleteAccessEntry':
-        return this.changeAccessEntries(() =>
-          this.accessEntries.delete(mutation.principal) ? { kind: 'done' } : { kind: 'gone' },
-        );
-      default:
-        return this.changeRole(mutation);
-    }
-  }
-
-  /**
-   * Advances the simulated AWS by one step: each creation or deletion of a Fargate profile that is in progress succeeds
-   * or fails.
-   */
-  tick(): void {
-    for (const [name, profile] of this.profiles) {
-      if (profile.hidden > 0) profile.hidden--;
-      if (profile.status === 'CREATING')
-        profile.status = this.nextTransitionResult() === 'success' ? 'ACTIVE' : 'CREATE_FAILED';
-      else if (profile.status === 'DELETING') {
-        if (this.nextTransitionResult() === 'success') this.profiles.delete(name);
-        else profile.status = 'DELETE_FAILED';
-      }
-    }
-  }
-
-  /** Reports whether a later step of the simulated AWS will change a Fargate profile. */
-  get isChanging(): boolean {
-    return [...this.profiles.values()].some(({ status, hidden }) => hidden > 0 || isTransient(status));
-  }
-
-  snapshot(): Snapshot {
-    const { cluster, profiles, roles, accessEntries } = this;
-    return structuredClone({ cluster, profiles, roles, accessEntries });
-  }
-
-  /** Advances the time of the simulated AWS by a second and returns it. IAM returns times in whole seconds. */
   nextTime(): number {
     this.now += 1_000;
     return this.now;
   }
 
-  describeAccessEntry(roleArn: string): AccessEntryLookup {
-    if (this.cluster === 'gone') return { kind: 'clusterGone' };
-    const entry = this.accessEntries.get(roleArn);
-    if (entry === undefined) return { kind: 'absent' };
-    return {
-      kind: 'found',
-      entry: { principalArn: RoleArn.of(roleArn), type: entry.type, createdAt: entry.createdAt },
-    };
+  shownProfiles(): readonly FargateProfile[] {
+    return this.cluster === 'gone' ? [] : [...this.profiles.values()].filter((each) => !each.isHidden).map(profileOf);
   }
 
-  private changeAccessEntries(change: () => MutationOutcome): MutationOutcome {
-    if (this.cluster === 'gone') return { kind: 'clusterGone' };
-    return this.authenticationMode === 'CONFIG_MAP'
-      ? refused('InvalidRequestException', 'The authentication mode must be API or API_AND_CONFIG_MAP')
-      : change();
+  roleNamed(name: string): SimulatedRole | undefined {
+    return this.roles.get(name.toLowerCase());
   }
 
-  createAccessEntry(roleArn: string): void {
-    if (this.authenticationMode === 'CONFIG_MAP' || this.accessEntries.has(roleArn)) return;
-    const roleId = [...this.roles.values()].find((role) => roleArnOf(role) === roleArn)?.id;
-    this.accessEntries.set(roleArn, { type: 'FARGATE_LINUX', roleId, createdAt: this.nextTime() });
+  roleWith(arn: string): SimulatedRole | undefined {
+    return [...this.roles.values()].find((role) => roleArnOf(role) === arn);
   }
 
-  private nextTransitionResult(): TransitionResult {
-    return this.transitionResults.shift() ?? 'success';
+  busyProfileOtherThan(name: string): SimulatedProfile | undefined {
+    return [...this.profiles.values()].find((each) => each.name !== name && isTransient(each));
   }
 
-  private createProfile(asked: Extract<Mutation, { kind: 'createProfile' }>['profile']): MutationOutcome {
-    if (this.cluster === 'gone') return { kind: 'clusterGone' };
-    if (this.profiles.has(asked.name)) return { kind: 'nameTaken' };
-    const busy = this.busyProfileOtherThan(asked.name);
-    if (busy !== undefined) return { kind: 'siblingBusy', by: ProfileName.of(busy.name), doing: busy.status };
-    const role = [...this.roles.values()].find((each) => roleArnOf(each) === asked.podExecutionRoleArn);
-    if (role === undefined) return refused('InvalidParameterException', `role ${asked.podExecutionRoleArn} not found`);
-    const { cluster: _cluster, ...rest } = asked;
-    const profile: SimulatedProfile = { ...rest, status: 'CREATING', hidden: 0 };
-    this.profiles.set(asked.name, profile);
-    if (this.makesAccessEntries) this.createAccessEntry(asked.podExecutionRoleArn);
-    return { kind: 'done', profile: profileOf(profile) };
+  entryOf(principalArn: RoleArn) {
+    const entry = this.accessEntries.get(principalArn);
+    return entry && { principalArn, type: entry.type, createdAt: entry.createdAt };
   }
 
-  private deleteProfile(name: string): MutationOutcome {
-    if (this.cluster === 'gone') return { kind: 'clusterGone' };
-    const profile = this.profiles.get(name);
-    if (profile === undefined) return { kind: 'gone' };
-    const busy = this.busyProfileOtherThan(name);
-    if (busy !== undefined) return { kind: 'siblingBusy', by: ProfileName.of(busy.name), doing: busy.status };
-    if (isTransient(profile.status)) return refused('ResourceInUseException', `${name} is ${profile.status}`);
-    profile.status = 'DELETING';
-    return { kind: 'done' };
-  }
-
-  private busyProfileOtherThan(name: string): SimulatedProfile | undefined {
-    return [...this.profiles.values()].find((each) => each.name !== name && isTransient(each.status));
-  }
-
-  private createRole(asked: Extract<Mutation, { kind: 'createRole' }>['role']): MutationOutcome {
-    if (this.roles.has(asked.name.toLowerCase())) return { kind: 'nameTaken' };
-    const role: SimulatedRole = {
-      name: asked.name,
-      path: asked.path,
-      id: `AROAMADE${++this.createdRoles}`,
-      createdAt: this.nextTime(),
-      trust: asked.trust,
-      boundary: asked.permissionsBoundary,
-      tags: asked.tags,
-      attached: [],
-      inline: [],
-    };
-    this.roles.set(asked.name.toLowerCase(), role);
-    return { kind: 'done', role: roleOf(role) };
-  }
-
-  private changeRole(mutation: RoleChange): MutationOutcome {
-    const role = this.roles.get(mutation.name.toLowerCase());
-    if (role === undefined) return { kind: 'notVisible' };
-    switch (mutation.kind) {
-      case 'setTrust':
-        role.trust = mutation.trust;
-        break;
-      case 'setBoundary':
-        role.boundary = mutation.policyArn;
-        break;
-      case 'removeBoundary':
-        role.boundary = undefined;
-        break;
-      case 'attachPolicy':
-        role.attached = [...new Set([...role.attached, mutation.policyArn])];
-        break;
-      case 'detachPolicy':
-        role.attached = role.attached.filter((arn) => arn !== mutation.policyArn);
-        break;
-      case 'tagRole':
-        role.tags = { ...withoutKeys(role.tags, Object.keys(mutation.tags)), ...mutation.tags };
-        break;
-      case 'untagRole':
-        role.tags = withoutKeys(role.tags, mutation.keys);
-        break;
-    }
-    return { kind: 'done' };
+  /** EKS also creates an access entry for the role of a new profile, if the role has none. */
+  createEntry(arn: string): void {
+    const roleId = this.roleWith(arn)?.id;
+    this.accessEntries.set(arn, { type: 'FARGATE_LINUX', roleId, createdAt: this.nextTime() });
   }
 }
 
-type RoleChange = Extract<
-  Mutation,
-  {
-    kind: 'setTrust' | 'setBoundary' | 'removeBoundary' | 'attachPolicy' | 'detachPolicy' | 'tagRole' | 'untagRole';
-  }
->;
+export interface SimulatedSession extends Session {
+  /** All AWS calls of the session, each as the operation and the name of the resource. */
+  readonly calls: readonly string[];
+  /**
+   * A function that the session calls before each AWS call. If the function returns a failure, the session answers with
+   * this failure, and AWS stays unchanged.
+   */
+  onCall: (operation: string) => AwsFailure | undefined;
+}
 
-const isTransient = (status: string): boolean => status === 'CREATING' || status === 'DELETING';
+type Refuse = (statusCode: number, code: string, message: string) => E.Either<AwsFailure, never>;
+type Answer<A> = (refuse: Refuse) => E.Either<AwsFailure, A>;
 
-export const roleArnOf = ({ path, name }: { readonly path: string; readonly name: string }): string =>
-  `arn:aws:iam::${ACCOUNT}:role${path}${name}`;
+const DONE: E.Either<never, void> = E.right(undefined);
 
-const arnOf = ({ name, id = PROFILE_ID }: SimulatedProfile): string =>
+/**
+ * Returns an AWS session that the simulated AWS answers, with the error codes and messages of the real services. It
+ * makes a change at once; a creation or deletion of a Fargate profile begins, and does not end by itself.
+ */
+export function sessionOn(aws: SimulatedAws): SimulatedSession {
+  const calls: string[] = [];
+  const call = async <A>(operation: string, about: string, answer: Answer<A>): Call<A> => {
+    calls.push(about === '' ? operation : `${operation} ${about}`);
+    const failure = session.onCall(operation);
+    if (failure !== undefined) return E.left(failure);
+    return answer((statusCode, code, message) =>
+      E.left(aFailure({ service: serviceOf(operation), operation, code, statusCode, message })),
+    );
+  };
+  const changeInCluster = <A>(operation: string, about: string, answer: Answer<A>): Call<A> =>
+    call(operation, about, (refuse) =>
+      aws.cluster === 'gone'
+        ? refuse(404, 'ResourceNotFoundException', `No cluster found for name: ${EKS_CLUSTER}.`)
+        : answer(refuse),
+    );
+  const changeEntries = <A>(operation: string, arn: RoleArn, answer: Answer<A>): Call<A> =>
+    changeInCluster(operation, roleIn(arn), (refuse) =>
+      aws.authenticationMode === 'CONFIG_MAP'
+        ? refuse(400, 'InvalidRequestException', 'The authentication mode must be API or API_AND_CONFIG_MAP')
+        : answer(refuse),
+    );
+  const changeProfileTags = (operation: string, arn: string, change: (profile: SimulatedProfile) => void): Call<void> =>
+    call(operation, arn.split('/').at(-2) ?? '', (refuse) => {
+      const profile = [...aws.profiles.values()].find((each) => profileArnOf(each) === arn);
+      if (profile === undefined) return refuse(404, 'NotFoundException', `no resource ${arn}`);
+      change(profile);
+      return DONE;
+    });
+  const changeRole = (operation: string, name: RoleName, change: (role: SimulatedRole) => void): Call<void> =>
+    call(operation, name, (refuse) => {
+      const role = aws.roleNamed(name);
+      if (role === undefined) return refuse(404, 'NoSuchEntity', `The role with name ${name} cannot be found.`);
+      change(role);
+      return DONE;
+    });
+  const siblingBusy = (name: string, refuse: Refuse): E.Either<AwsFailure, never> | undefined => {
+    const busy = aws.busyProfileOtherThan(name);
+    const said = `currently has Fargate profile ${busy?.name} in status ${busy?.status}`;
+    return (
+      busy &&
+      refuse(
+        409,
+        'ResourceInUseException',
+        `Cannot create Fargate Profile ${name} because cluster ${EKS_CLUSTER} ${said}`,
+      )
+    );
+  };
+
+  const session: SimulatedSession = {
+    ...PLACE,
+    account: ACCOUNT,
+    calls,
+    now: () => NOW,
+    clusterToken: async () => 'a token',
+    onCall: () => undefined,
+    clusters: {
+      describe: (name) =>
+        call('DescribeCluster', name, () => {
+          const { authenticationMode } = aws;
+          return E.right(aws.cluster === 'gone' ? undefined : { name, arn: '', status: 'ACTIVE', authenticationMode });
+        }),
+    },
+    accessEntries: {
+      describe: (_cluster, arn) =>
+        call<AccessEntryLookup>('DescribeAccessEntry', arn, () => {
+          const entry = aws.entryOf(arn);
+          if (aws.cluster === 'gone') return E.right({ kind: 'clusterGone' });
+          return E.right(entry === undefined ? { kind: 'absent' } : { kind: 'found', entry });
+        }),
+      create: (_cluster, arn) =>
+        changeEntries('CreateAccessEntry', arn, (refuse) => {
+          const isNew = aws.entryOf(arn) === undefined;
+          if (isNew) aws.createEntry(arn);
+          const entry = aws.entryOf(arn);
+          return isNew && entry !== undefined
+            ? E.right(entry)
+            : refuse(
+                409,
+                'ResourceInUseException',
+                'The specified access entry resource is already in use on this cluster.',
+              );
+        }),
+      delete: (_cluster, arn) =>
+        changeEntries('DeleteAccessEntry', arn, (refuse) =>
+          aws.accessEntries.delete(arn)
+            ? DONE
+            : refuse(404, 'ResourceNotFoundException', 'The specified access entry could not be found.'),
+        ),
+    },
+    profiles: {
+      describe: (_cluster, name) =>
+        call<ProfileLookup>('DescribeFargateProfile', name, () => {
+          const profile = aws.shownProfiles().find((each) => each.name === name);
+          if (aws.cluster === 'gone') return E.right({ kind: 'clusterGone' });
+          return E.right(profile === undefined ? { kind: 'absent' } : { kind: 'found', profile });
+        }),
+      list: () =>
+        call('ListFargateProfiles', '', () => {
+          const names = aws.shownProfiles().map((each) => each.name);
+          return E.right(aws.cluster === 'gone' ? { kind: 'clusterGone' } : { kind: 'listed', names });
+        }),
+      create: ({ cluster: _cluster, ...wanted }) =>
+        changeInCluster('CreateFargateProfile', wanted.name, (refuse) => {
+          const { name, podExecutionRoleArn: role } = wanted;
+          if (aws.profiles.has(name))
+            return refuse(
+              409,
+              'ResourceInUseException',
+              'A Fargate Profile already exists with this name in this cluster.',
+            );
+          const busy = siblingBusy(name, refuse);
+          if (busy !== undefined) return busy;
+          if (aws.roleWith(role) === undefined)
+            return refuse(400, 'InvalidParameterException', `role ${role} not found`);
+          const profile: SimulatedProfile = { ...wanted, status: 'CREATING' };
+          aws.profiles.set(name, profile);
+          if (aws.authenticationMode !== 'CONFIG_MAP' && !aws.accessEntries.has(role)) aws.createEntry(role);
+          return E.right(profileOf(profile));
+        }),
+      delete: (_cluster, name) =>
+        changeInCluster('DeleteFargateProfile', name, (refuse) => {
+          const profile = aws.profiles.get(name);
+          if (profile === undefined)
+            return refuse(404, 'ResourceNotFoundException', `No Fargate Profile found with name: ${name}.`);
+          const busy = siblingBusy(name, refuse);
+          if (busy !== undefined) return busy;
+          if (isTransient(profile)) return refuse(400, 'ResourceInUseException', `${name} is ${profile.status}`);
+          profile.status = 'DELETING';
+          return DONE;
+        }),
+      tag: (arn, tags) =>
+        changeProfileTags('TagResource', arn, (profile) => {
+          profile.tags = { ...profile.tags, ...tags };
+        }),
+      untag: (arn, keys) =>
+        changeProfileTags('UntagResource', arn, (profile) => {
+          profile.tags = Object.fromEntries(Object.entries(profile.tags).filter(([key]) => !keys.includes(key)));
+        }),
+    },
+    roles: {
+      get: (name) =>
+        call('GetRole', name, () => {
+          const role = aws.roleNamed(name);
+          return E.right(role && roleOf(role));
+        }),
+      attachedPolicies: (name) =>
+        call('ListAttachedRolePolicies', name, () => E.right(aws.roleNamed(name)?.attached ?? [])),
+      inlinePolicies: (name) => call('ListRolePolicies', name, () => E.right(aws.roleNamed(name)?.inline ?? [])),
+      instanceProfiles: (name) => call('ListInstanceProfilesForRole', name, () => E.right([])),
+      create: ({ permissionsBoundary: boundary, ...wanted }) =>
+        call('CreateRole', wanted.name, (refuse) => {
+          const key = wanted.name.toLowerCase();
+          if (aws.roles.has(key))
+            return refuse(409, 'EntityAlreadyExists', `Role with name ${wanted.name} already exists.`);
+          const createdAt = aws.nextTime();
+          const role = { ...wanted, boundary, id: `AROAMADE${createdAt / 1_000}`, createdAt, attached: [], inline: [] };
+          aws.roles.set(key, role);
+          return E.right(roleOf(role));
+        }),
+      delete: (name) =>
+        call('DeleteRole', name, (refuse) => {
+          const role = aws.roleNamed(name);
+          if (role === undefined) return refuse(404, 'NoSuchEntity', `The role with name ${name} cannot be found.`);
+          if (role.attached.length + role.inline.length > 0)
+            return refuse(400, 'DeleteConflict', 'Cannot delete entity, must detach all policies first.');
+          aws.roles.delete(name.toLowerCase());
+          return DONE;
+        }),
+      setTrust: (name, trust) =>
+        changeRole('UpdateAssumeRolePolicy', name, (role) => {
+          role.trust = trust;
+        }),
+      setBoundary: (name, policyArn) =>
+        changeRole('PutRolePermissionsBoundary', name, (role) => {
+          role.boundary = policyArn;
+        }),
+      removeBoundary: (name) =>
+        changeRole('DeleteRolePermissionsBoundary', name, (role) => {
+          role.boundary = undefined;
+        }),
+      attach: (name, policyArn) =>
+        changeRole('AttachRolePolicy', name, (role) => {
+          role.attached = [...new Set([...role.attached, policyArn])];
+        }),
+      detach: (name, policyArn) =>
+        changeRole('DetachRolePolicy', name, (role) => {
+          role.attached = role.attached.filter((arn) => arn !== policyArn);
+        }),
+      tag: (name, tags) =>
+        changeRole('TagRole', name, (role) => {
+          role.tags = { ...withoutKeys(role.tags, Object.keys(tags)), ...tags };
+        }),
+      untag: (name, keys) =>
+        changeRole('UntagRole', name, (role) => {
+          role.tags = withoutKeys(role.tags, keys);
+        }),
+    },
+  };
+  return session;
+}
+
+const EKS_OPERATION = /FargateProfile|AccessEntry|Cluster|^(Tag|Untag)Resource$/;
+const serviceOf = (operation: string): AwsFailure['service'] => (EKS_OPERATION.test(operation) ? 'eks' : 'iam');
+
+const isTransient = ({ status }: SimulatedProfile): boolean => status === 'CREATING' || status === 'DELETING';
+
+const roleIn = (arn: string): string => arn.slice(arn.lastIndexOf('/') + 1);
+
+const roleArnOf = ({ path, name }: SimulatedRole): string => `arn:aws:iam::${ACCOUNT}:role${path}${name}`;
+
+const profileArnOf = ({ name, id = PROFILE_ID }: SimulatedProfile): string =>
   `arn:aws:eks:eu-west-1:${ACCOUNT}:fargateprofile/${EKS_CLUSTER}/${name}/${id}`;
 
 const profileOf = (profile: SimulatedProfile): FargateProfile => ({
   name: ProfileName.of(profile.name),
-  arn: arnOf(profile),
+  arn: profileArnOf(profile),
   cluster: EKS_CLUSTER,
   status: profile.status,
   podExecutionRoleArn: RoleArn.of(profile.podExecutionRoleArn),
@@ -342,7 +337,7 @@ const profileOf = (profile: SimulatedProfile): FargateProfile => ({
   ...(profile.createdAt !== undefined && { createdAt: profile.createdAt }),
 });
 
-const roleOf = (role: SimulatedRole): Role => ({
+export const roleOf = (role: SimulatedRole): Role => ({
   name: RoleName.of(role.name),
   arn: RoleArn.of(roleArnOf(role)),
   id: role.id,
@@ -353,22 +348,11 @@ const roleOf = (role: SimulatedRole): Role => ({
   ...(role.boundary !== undefined && { permissionsBoundary: role.boundary }),
 });
 
-const blocker = (policy: string): string => `the inline policy "${policy}"`;
-
-/**
- * Returns the tags without those that have one of these keys. As in IAM, keys that differ only in case are the same
- * key.
- */
-const withoutKeys = (
+/** Returns the tags without those with one of these keys. As in IAM, keys that differ only in case are the same key. */
+function withoutKeys(
   tags: Readonly<Record<string, string>>,
   keys: readonly string[],
-): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(tags).filter(([key]) => !keys.some((other) => other.toLowerCase() === key.toLowerCase())),
-  );
-
-const refused = (code: string, message: string): MutationOutcome => ({
-  kind: 'failed',
-  failure: refusal(code, message),
-});
-const refusal = (code: string, message: string): AwsFailure => aFailure({ code, message, statusCode: 400 });
+): Readonly<Record<string, string>> {
+  const folded = keys.map((key) => key.toLowerCase());
+  return Object.fromEntries(Object.entries(tags).filter(([key]) => !folded.includes(key.toLowerCase())));
+}

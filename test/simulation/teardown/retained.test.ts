@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { WEB, deleteHeld, patchCluster, patchWeb, removeHeldFinalizers, startUntilReady } from '../phases/phase.ts';
+import { WEB, deleteHeld, patchWeb, removeHeldFinalizers, startUntilReady } from '../phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, NAMESPACE } from '../world/cluster.ts';
 import { SimulatedWorld } from '../world/simulated-world.ts';
 
@@ -58,18 +58,6 @@ describe('a deleted object with deletionPolicy Retain', () => {
     patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
     await world.gone(WEB);
     removeHeldFinalizers(world);
-    await world.finish();
-  });
-
-  it('is kept although the caches do not show that its Cluster is paused', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world, { deletionPolicy: 'Retain' });
-    changeUnseen(world, () => patchCluster(world, { spec: { paused: true } }));
-    world.delete(WEB);
-    await world.until('the pause', () => world.condition(WEB, 'Paused')?.status === 'True', LAG / 2);
-    patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
-    patchCluster(world, { spec: { paused: false } });
-    await world.gone(WEB);
     await world.finish();
   });
 });

@@ -11,8 +11,8 @@ export const REPLACE = { updateStrategy: { type: 'Replace' } };
 export const OTHER = { selectors: [{ namespace: 'other' }] };
 export const THIRD = { selectors: [{ namespace: 'third' }] };
 
-/** A world with one object `web`, whose record can be restored from an earlier moment. */
-export class RestoredWorld extends SimulatedWorld {
+/** A world with one object `web`, which can be replaced, and whose record can be restored from an earlier moment. */
+export class ReplaceableWorld extends SimulatedWorld {
   backup(): KubeObject {
     return structuredClone(this.profile('web')) ?? expect.fail('there is no object');
   }
@@ -66,10 +66,15 @@ export class RestoredWorld extends SimulatedWorld {
     );
   }
 
-  async startReplaced(): Promise<void> {
+  /** Starts a manager, and waits until `web` is Ready, whose profile a change of the spec replaces. */
+  async startReplaceable(spec: object = {}): Promise<void> {
     this.start();
-    this.applyWith('web', REPLACE);
+    this.applyWith('web', { ...REPLACE, ...spec });
     await this.ready('web');
+  }
+
+  async startReplaced(): Promise<void> {
+    await this.startReplaceable();
     await this.replaced();
     expect(this.names).to.deep.equal([REPLACEMENT]);
   }

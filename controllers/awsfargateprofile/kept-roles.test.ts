@@ -1,0 +1,189 @@
+import { expect } from 'chai';
+import { ProfileName, type RoleArn, RoleName } from '../../api/names.ts';
+import { execute } from './execute.ts';
+import type { Execution } from './model/result.ts';
+import type { FoundRole, Observed } from './model/observed-state.ts';
+import { plan } from './plan/plan.ts';
+import { newReason } from './reasons/reasons.ts';
+import { eventsAfter } from './report/events.ts';
+import {
+  FULL_RECORD,
+  HERE,
+  NAMESPACE_TAG,
+  POD_EXECUTION_POLICY,
+  PROFILE,
+  PROFILE_ID,
+  PROFILE_TAGS,
+  ROLE,
+  ROLE_ARN,
+  ROLE_TAGS,
+  aDeletedObject,
+  aProfile,
+  aRole,
+  anObject,
+  desiredOf,
+  desiredOfDeletion,
+  observed,
+} from './testing/builders.ts';
+import { type CompletedReconcileParts, completedReconcile } from './testing/completed-reconcile.ts';
+import { FOREIGN_TAGS, SHARED_ROLE, SHARED_ROLE_ARN, SHARED_ROLE_NAME } from './testing/fixtures.ts';
+import { deleted, living, testPlans, withPlan } from './testing/plan-tables.ts';
+import {
+  NO_ROLE_USERS,
+  aSimulatedRole,
+  awsWith,
+  newGuards,
+  newServices,
+  reconcileStateFor,
+  roleUsers,
+} from './testing/reconcile-state.ts';
+import type { ReconcileState } from './guards/guards.ts';
+
+// Which roles stay in AWS although the object needs them no more, and who hears of it. guards/role-users tests who uses a role.
+
+const DELETE_ROLE = 'strip pod policy; delete role; in order';
+const deletion = deleted();
+const alone = (role: Partial<FoundRole> = {}): Observed => observed({ role: aRole(role) });
+/** A profile of another owner uses the role of the object. */
+const used = (status = 'ACTIVE'): Observed =>
+  observed({ profile: aProfile({ status, tags: FOREIGN_TAGS }), role: aRole() });
+const FORMER = ProfileName.of('former');
+
+describe('a deletion', () => {
+  const recorded = (roleARN: RoleArn) => deleted({ spec: { roleARN }, record: FULL_RECORD });
+  const { profiles: users, ...rest } = used('DELETING');
+  testPlans({
+    'with a role that': [
+      ...withPlan(
+        'in order',
+        ['is foreign', deleted({ spec: { roleName: SHARED_ROLE_NAME } }), observed({ role: SHARED_ROLE })],
+        ['has a foreign profile as its user', deletion, used()],
+        ['is named by spec.roleARN, before the record has the change', recorded(ROLE_ARN), alone()],
+        [
+          'is named by spec.roleARN and lost its tags, before the record has the change',
+          recorded(ROLE_ARN),
+          alone({ tags: {} }),
+        ],
+        [
+          'has two foreign profiles as users, of which EKS is deleting one',
+          deletion,
+          { ...rest, profiles: [...users, aProfile({ name: FORMER, tags: FOREIGN_TAGS })] },
+        ],
+      ),
+      ['has a foreign profile as its user that EKS is deleting', deletion, used('DELETING'), 'stop: DeletingProfile'],
+      ['has an inline policy', deletion, alone({ blockers: ['x'] }), 'stop: RoleBlocked'],
+      ['is another one than that of spec.roleARN', recorded(SHARED_ROLE_ARN), alone(), DELETE_ROLE],
+    ],
+  });
+});
+
+describe('a change of the role name', () => {
+  const NAME = RoleName.of('former-role');
+  const CREATE = 'create role; attach pod policy; create profile; stop: Creating';
+  const record = { in: HERE, profiles: [{ name: FORMER, id: PROFILE_ID }], roles: [{ name: NAME, id: 'AROAEXAMPLE' }] };
+  const renamed = living({ spec: { profileName: PROFILE }, record });
+  const withFormer = (role: Partial<FoundRole> = {}, user?: Parameters<typeof aProfile>[0]): Observed => {
+    const found = aRole({ name: NAME, ...role });
+    return {
+      ...observed(),
+      profiles: user === undefined ? [] : [aProfile({ name: FORMER, podExecutionRoleArn: found.arn, ...user })],
+      roles: [
+        { name: ROLE, found: undefined },
+        { name: NAME, found },
+      ],
+    };
+  };
+  testPlans({
+    'with a former role of ours that': [
+      ['is unused', renamed, withFormer(), `strip pod policy; delete role former-role; ${CREATE}`],
+      [
+        'belongs to another namespace now',
+        renamed,
+        withFormer({ tags: { ...ROLE_TAGS, [NAMESPACE_TAG]: 'team-b' } }),
+        CREATE,
+      ],
+      ['is used by a foreign profile', renamed, withFormer({}, { tags: FOREIGN_TAGS }), CREATE],
+      [
+        'is used by our former profile',
+        renamed,
+        withFormer({}, { tags: PROFILE_TAGS }),
+        'delete different profile former; stop: DeletingProfile',
+      ],
+      [
+        'is used by our former, DELETING profile',
+        renamed,
+        withFormer({}, { status: 'DELETING' }),
+        'stop: DeletingProfile',
+      ],
+    ],
+  });
+});
+
+describe('a role that another object uses', () => {
+  const shared = { roleUsers: { ...NO_ROLE_USERS, usersOf: async () => roleUsers('team-a/other') } };
+  async function executionOf(reconcile: ReconcileState, over: Parameters<typeof newServices>[0]): Promise<Execution> {
+    const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
+    const services = newServices(over);
+    await execute(plan(reconcile.desired, reconcile.observed), reconcile, result, {
+      ...services,
+      guards: newGuards(services),
+    });
+    return result;
+  }
+
+  it('stays whole, and does not hold the deletion of the object', async () => {
+    const aws = awsWith(aSimulatedRole());
+    const { end, steps, kept } = await executionOf(reconcileStateFor(aws, aDeletedObject()), shared);
+    expect({ end, steps }).to.deep.equal({ end: 'inSync', steps: [] });
+    expect(kept).to.deep.equal([{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }]);
+    expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
+  });
+
+  it('does not keep another role', async () => {
+    const other = RoleName.of('former-role');
+    const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
+    const record = { ...FULL_RECORD, roles: [...FULL_RECORD.roles, { name: other }] };
+    const usersOf = async ({ name }: { readonly name: string }) =>
+      roleUsers(...(name === ROLE ? ['team-a/other'] : []));
+    const reconcile = reconcileStateFor(aws, aDeletedObject({ record }));
+    const { kept } = await executionOf(reconcile, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
+    expect(kept.map(({ name }) => name)).to.deep.equal([ROLE]);
+    expect([...aws.roles.keys()]).to.deep.equal([ROLE.toLowerCase()]);
+  });
+
+  it('is a conflict if the spec asks for it with another path', async () => {
+    const reconcile = reconcileStateFor(awsWith(aSimulatedRole()), anObject({ spec: { rolePath: '/team-a/' } }));
+    const { end, steps } = await executionOf(reconcile, shared);
+    expect(end).to.have.property('name', 'RoleSettingsConflict');
+    expect(steps).to.deep.equal([]);
+  });
+});
+
+describe('the events about a kept role', () => {
+  const object = aDeletedObject();
+  const keptAfter = (reconcile: CompletedReconcileParts): readonly string[] =>
+    eventsAfter(completedReconcile({ object, desired: desiredOfDeletion(object), seen: observed(), ...reconcile })).map(
+      ({ reason, message }) => `${reason}: ${message}`,
+    );
+  const kept = [{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }];
+
+  it('name the object that uses the role too, once the deletion is over', () => {
+    expect(keptAfter({ kept })).to.deep.equal([
+      `KeptIAMRole: Kept fargate IAM role "${ROLE}", because AWSFargateProfile team-a/other uses it`,
+    ]);
+    expect(keptAfter({ kept, end: newReason('Conflict', {}) })).to.deep.equal([]);
+  });
+
+  it('name the foreign profile that uses the role', () => {
+    expect(keptAfter({ seen: used() })).to.deep.equal([
+      `KeptIAMRole: Kept fargate IAM role "${ROLE}", because Fargate profile "${PROFILE}" uses it`,
+    ]);
+  });
+
+  it('do not exist for a foreign role, a wanted role, and with deletionPolicy Retain', () => {
+    const { profiles } = used();
+    expect(keptAfter({ seen: { ...alone({ tags: {} }), profiles } })).to.deep.equal([]);
+    expect(keptAfter({ object: anObject(), desired: desiredOf(), seen: used() })).to.deep.equal([]);
+    expect(keptAfter({ desired: { ...desiredOfDeletion(), unwanted: 'retain' }, seen: used() })).to.deep.equal([]);
+  });
+});
