@@ -102,7 +102,7 @@ export const EksClusterReference = object(
   },
   {
     description:
-      'An EKS cluster that Cluster API does not manage. The operator of the controller must allow it for ' +
+      'An EKS cluster that Cluster API does not manage. The administrator of the manager must allow it for ' +
       'the namespace with the flag --allow-eks-cluster. For a Cluster of Cluster API use clusterName.',
     rules: EKS_CLUSTER_RULES,
   },
@@ -114,7 +114,7 @@ const UpdateStrategyType = oneOf(['Reject', 'Replace'], {
   description:
     'How a change of selectors, subnetIDs, profileName, roleARN or roleName is handled, which EKS cannot make to an existing ' +
     'profile. Reject: the API server rejects the change once the profile is provisioned. Replace: the controller creates a ' +
-    'new profile, and deletes the old one when the new one is ACTIVE; EKS then stops the pods of the old profile at once, ' +
+    'new profile, and deletes the old one when the new one is ACTIVE; EKS then stops the pods of the old profile immediately, ' +
     'without regard to PodDisruptionBudgets. Default: Reject, unless the object has the annotation ' +
     'aws-fargate.cluster.x-k8s.io/update-strategy, which the controller sets for Replace. Can be changed at any time.',
 });
