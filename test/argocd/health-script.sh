@@ -3,12 +3,13 @@
 # CD and builds the test. The first run takes five minutes on two processors, and each later run ten seconds.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-version=v3.5.2
-# The go.mod of Argo CD replaces gitops-engine by a folder of its repository, which a downloaded Go module lacks. This
-# version of gitops-engine is from the same commit as that folder.
-engine=v0.0.0-20260914071520-c9c369efcc5b
+version=v3.6.1
+# The go.mod of Argo CD replaces gitops-engine by a folder of its repository, which a downloaded Go module lacks. The
+# script uses the release of gitops-engine that has the same version.
+engine=github.com/argoproj/argo-cd/gitops-engine/v3
 directory=${XDG_CACHE_HOME:-$HOME/.cache}/cluster-api-provider-aws-fargate/argo-cd-$version
-export GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
+# Argo CD requires this version of Go. An older Go downloads it.
+export GOTOOLCHAIN=go1.27.0 GOFLAGS=-mod=mod GOWORK=off CGO_ENABLED=0
 
 if [ ! -e "$directory/.complete" ]; then
   module=$(go mod download -json "github.com/argoproj/argo-cd/v3@$version" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
@@ -17,8 +18,8 @@ if [ ! -e "$directory/.complete" ]; then
   cp -r "$module" "$directory"
   chmod -R u+w "$directory"
   cd "$directory"
-  go mod edit -dropreplace github.com/argoproj/argo-cd/gitops-engine
-  go mod edit -require "github.com/argoproj/argo-cd/gitops-engine@$engine"
+  go mod edit -dropreplace "$engine"
+  go mod edit -require "$engine@$version"
   touch .complete
 fi
 

@@ -41,7 +41,7 @@ out=; previous=
 for argument in "$@"; do [ "$previous" = -o ] && out=$argument; previous=$argument; done
 [ -n "$out" ] || out=$GOBIN/\${previous##*/}
 out=\${out%@*}
-{ echo "$@"; echo "GOOS=$GOOS GOARCH=$GOARCH GOFLAGS=$GOFLAGS GOWORK=$GOWORK CGO_ENABLED=$CGO_ENABLED"; echo "in \${PWD##*/}"; } > "$out"
+{ echo "$@"; echo "GOOS=$GOOS GOARCH=$GOARCH GOFLAGS=$GOFLAGS GOWORK=$GOWORK CGO_ENABLED=$CGO_ENABLED GOTOOLCHAIN=$GOTOOLCHAIN"; echo "in \${PWD##*/}"; } > "$out"
 chmod +x "$out"
 `;
 
@@ -114,14 +114,14 @@ describe('resolveBinaries', () => {
 
   it('builds with Go where it cannot download, and ignores Go settings of the user', async () => {
     await addFakeGo();
-    Object.assign(env, { GOOS: 'plan9', GOARCH: 'mips', GOFLAGS: '-mod=vendor', GOWORK: '/elsewhere/go.work' });
+    Object.assign(env, { GOOS: 'plan9', GOARCH: 'mips', GOFLAGS: '-mod=vendor', GOWORK: '/elsewhere/go.work', GOTOOLCHAIN: 'local' });
     const paths = await resolve();
     expect(paths.etcd).to.equal(join(cacheRoot(env), `${KUBERNETES_VERSION}-${PLATFORM}`, 'etcd'));
     const [command, environment] = readFileSync(paths['kube-apiserver'], 'utf8').split('\n');
     expect(command).to.contain(`-X k8s.io/component-base/version.gitVersion=${KUBERNETES_VERSION}`);
     expect(command).to.contain(`-X k8s.io/component-base/version.gitMinor=${minor} `);
     expect(command).to.match(/ \.\/cmd\/kube-apiserver$/);
-    expect(environment).to.equal('GOOS= GOARCH= GOFLAGS= GOWORK=off CGO_ENABLED=0');
+    expect(environment).to.equal('GOOS= GOARCH= GOFLAGS= GOWORK=off CGO_ENABLED=0 GOTOOLCHAIN=auto');
     expect(await readdir(cacheRoot(env))).to.deep.equal([`${KUBERNETES_VERSION}-${PLATFORM}`]);
   });
 

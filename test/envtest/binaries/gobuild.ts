@@ -165,10 +165,18 @@ export async function buildFromGo({ name, directory, env, report }: BuildOptions
 
 /**
  * Overrides the Go settings of the user that would change the build, such as workspaces, cross compilation and
- * vendoring.
+ * vendoring. An older Go downloads the version that a go.mod requires.
  */
 function buildEnvironment(bin: string): NodeJS.ProcessEnv {
-  return { CGO_ENABLED: '0', GOWORK: 'off', GOFLAGS: '', GOOS: undefined, GOARCH: undefined, GOBIN: bin };
+  return {
+    CGO_ENABLED: '0',
+    GOTOOLCHAIN: 'auto',
+    GOWORK: 'off',
+    GOFLAGS: '',
+    GOOS: undefined,
+    GOARCH: undefined,
+    GOBIN: bin,
+  };
 }
 
 async function runGo(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<void> {

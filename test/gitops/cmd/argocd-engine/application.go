@@ -1,18 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"github.com/argoproj/argo-cd/gitops-engine/pkg/cache"
-	"github.com/argoproj/argo-cd/gitops-engine/pkg/diff"
-	"github.com/argoproj/argo-cd/gitops-engine/pkg/health"
-	engine "github.com/argoproj/argo-cd/gitops-engine/pkg/sync"
-	"github.com/argoproj/argo-cd/gitops-engine/pkg/sync/common"
-	"github.com/argoproj/argo-cd/gitops-engine/pkg/utils/kube"
+	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/cache"
+	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/diff"
+	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/health"
+	engine "github.com/argoproj/argo-cd/gitops-engine/v3/pkg/sync"
+	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/sync/common"
+	"github.com/argoproj/argo-cd/gitops-engine/v3/pkg/utils/kube"
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -86,7 +87,7 @@ func (a *application) stepLocked() (operation, error) {
 		return operation{}, err
 	}
 	propagation := metav1.DeletePropagationForeground
-	context, cleanup, err := engine.NewSyncContext("", compared, a.config, a.config, a.kubectl, a.namespace,
+	sync, cleanup, err := engine.NewSyncContext("", compared, a.config, a.config, a.kubectl, a.namespace,
 		engine.WithLogr(a.log),
 		engine.WithHealthOverride(a.script),
 		engine.WithInitialState(a.phase, a.message, a.results, a.startedAt),
@@ -98,8 +99,8 @@ func (a *application) stepLocked() (operation, error) {
 		return operation{}, err
 	}
 	defer cleanup()
-	context.Sync()
-	a.phase, a.message, a.results = context.GetState()
+	sync.Sync(context.Background())
+	a.phase, a.message, a.results = sync.GetState()
 	results := map[string]string{}
 	for _, result := range a.results {
 		key := result.ResourceKey
@@ -148,7 +149,7 @@ func (a *application) compare() (engine.ReconciliationResult, *diff.DiffResultLi
 		return none, nil, err
 	}
 	compared := engine.Reconcile(targets, live, a.namespace, a.cache)
-	diffs, err := diff.DiffArray(compared.Target, compared.Live, diff.WithLogr(a.log))
+	diffs, err := diff.DiffArray(context.Background(), compared.Target, compared.Live, diff.WithLogr(a.log))
 	return compared, diffs, err
 }
 
