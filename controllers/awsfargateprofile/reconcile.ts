@@ -118,7 +118,7 @@ export interface ReconcilerOptions {
  * - Which profile may be deleted, and why: `whyDeletable` (plan/remove.ts).
  * - Whether a shared role stays: `keptRoles` (plan/remove.ts), if a Fargate profile in EKS uses it; guards/role-users,
  *   if another object may use it.
- * - How a profile is replaced: `chooseName` (desired/profile-and-role.ts) chooses the name of the new profile, and
+ * - How a profile is replaced: `chooseName` (desired/profile-name.ts) chooses the name of the new profile, and
  *   `isSucceeded` and `keptUntil` (plan/replace.ts) decide when the old one may be deleted.
  */
 export class Reconciler {

@@ -55,7 +55,7 @@ export class CrdKeeper {
   readonly reconcile = async (_key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     if (this.options.leadership.remaining() <= 0) return LEASE_EXPIRED;
     try {
-      return await this.pass(context);
+      return await this.reconcileOnce(context);
     } catch (error) {
       const rejection = apiRejectionFrom(error);
       if (rejection === undefined) throw error;
@@ -67,7 +67,7 @@ export class CrdKeeper {
   /** When a foreign CRD appears, the cache may still contain fields that this CRD hides. */
   readonly noteForeignCrd = (): void => this.knownFields.extend(this.cachedProfiles());
 
-  private async pass(context: ReconcileContext): Promise<Requeue> {
+  private async reconcileOnce(context: ReconcileContext): Promise<Requeue> {
     const { client, clock, records } = this.options;
     const { signal } = context;
     // A watch may report a change before the API server serves the changed CRD.

@@ -20,7 +20,7 @@ export const isDeletingForGood = (object: ObjectWithMeta): boolean => isDeleting
 export const hasFinalizer = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.finalizers?.includes(FINALIZER) ?? false;
 
-/** An AWSFargateProfile is also paused while its Cluster's `spec.paused` is true. */
+/** An AWSFargateProfile is also paused while its Cluster's `spec.paused` is true: see goal/goal.ts. */
 export const hasPausedAnnotation = ({ metadata }: ObjectWithMeta): boolean =>
   metadata.annotations?.[PAUSED_ANNOTATION] !== undefined;
 

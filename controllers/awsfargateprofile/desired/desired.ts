@@ -26,7 +26,8 @@ import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } f
 import { type UpdatedRecord, isEntryOf, roleEntryOf } from '../update-record.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
-import { desiredProfile, desiredRole, chooseName } from './profile-and-role.ts';
+import { desiredProfile, desiredRole } from './profile-and-role.ts';
+import { chooseName } from './profile-name.ts';
 
 export interface DesiredInputs {
   readonly target: Target;

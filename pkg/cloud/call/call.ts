@@ -63,7 +63,7 @@ const ResponseMetadata = t.partial({ $metadata: t.partial({ httpStatusCode: t.nu
  *
  * If the request was not sent, AWS has not changed anything: the failure is `NoCredentials`, `NotDispatched` if this
  * manager stopped the call, and otherwise `NotPrepared`. If the request was sent and not answered, AWS may have changed
- * something: the failure is `NoAnswer`.
+ * something: the failure is `NoAnswer`. A call is never retried (`maxAttempts` in sdk-clients.ts).
  *
  * A panic (a bug such as a TypeError) before the request is sent is thrown: a failure would be retried forever without
  * a stack trace in the log.

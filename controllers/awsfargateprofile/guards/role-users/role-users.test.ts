@@ -165,7 +165,7 @@ describe('roleUnused', () => {
     });
   beforeEach(() => asked.splice(0));
 
-  it('protects a role that another object uses, and asks the API server once per pass and role', async () => {
+  it('protects a role that another object uses, and asks the API server once per reconcile and role', async () => {
     for (const [user, expected] of [
       ['team-a/other', 'keep for AWSFargateProfile team-a/other'],
       [undefined, 'go'],
