@@ -12,7 +12,7 @@ import type { CallerAccounts } from './credentials/caller-identity.ts';
 import { credentialsName } from './credentials/identity-ref.ts';
 import { accessEntries, eksClusters } from './eks/clusters.ts';
 import { fargateProfiles } from './eks/profiles.ts';
-import { describeFailure, isCredentialsInvalid, isNotDispatched } from './errors/error-codes.ts';
+import { isCredentialsInvalid, isNotDispatched } from './errors/error-codes.ts';
 import type { AwsFailure, AwsService } from './errors/failure.ts';
 import { podExecutionRoles } from './iam/roles.ts';
 import { NoCredentials } from './errors/sdk-failure.ts';
