@@ -149,6 +149,7 @@ describe('a Reflector with a real API server', () => {
     await eventually(() => reflector.state.kind === 'unserved');
     expect(store.lookup({ namespace: 'default', name: 'a' })).to.deep.equal({
       kind: 'unknown',
+      obstacle: { kind: 'notServed', resource: `gadgets.${GROUP}` },
       reason: `the API server does not serve gadgets.${GROUP}`,
     });
 
