@@ -68,7 +68,8 @@ export interface AWSFargateProfileControllerOptions {
 export function awsFargateProfileControllers(options: AWSFargateProfileControllerOptions): readonly Runnable[] {
   const { caches, leadership, recorder, metrics, clock, random, logger } = options;
   const { identities, concurrency, resync, laneMetrics } = options;
-  // A region, account or tenant whose calls hang occupies only the slots of its groups and of its namespace.
+  // Each group (a namespace's objects with the same region and identity) and each namespace has its own limit, so that
+  // a region, account, or tenant whose calls hang does not occupy all slots.
   const slots = { group: concurrency, namespace: 4 * concurrency, total: 40 * concurrency };
   const queue = new Workqueue({
     clock,
@@ -125,7 +126,7 @@ export type ReconcilerParts = Pick<
   'profileWriter' | 'lanes' | 'recordTurnSpan' | 'recordEviction' | 'roleLocks' | 'retryStore' | 'recordEvent'
 >;
 
-/** Creates the state that a reconciler keeps between reconciles. It enqueues objects in `queue`. */
+/** Creates the state that a reconciler keeps between reconciles. Parts of this state enqueue objects in `queue`. */
 export function newReconcilerParts(
   { client, caches, clock }: Pick<ReconcilerEnvironment, 'client' | 'caches' | 'clock'>,
   queue: Pick<Workqueue, 'add' | 'demote'>,
@@ -140,7 +141,7 @@ export function newReconcilerParts(
       clock,
       caches,
       retryStore,
-      // The other objects of the EKS cluster wait for the first object, so it is urgent.
+      // All other objects of the EKS cluster wait for the first one (lane.ts), so its reconcile is urgent.
       wake: (key, place) => queue.add(key, place === 'first' ? 'urgent' : 'normal'),
       overtaken: (key) => queue.demote(key),
     }),
@@ -173,7 +174,7 @@ export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): 
   return onlyUnderOurSchema(reconcile, withCaches);
 }
 
-/** Groups objects by region and identity. Does not decode the object, because it runs at each watch event. */
+/** Groups objects by region and identity. Reads undecoded fields, because this function runs at each watch event. */
 export function groupOf(
   { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,
   key: ObjectKey,

@@ -53,7 +53,7 @@ export interface ExecuteServices {
   readonly clock: Clock;
 }
 
-/** Makes the planned changes. Adds each change that was sent to `execution`, even if this function throws. */
+/** Makes the planned changes in AWS. Even if this function throws, `execution.steps` contains all that were sent. */
 export async function execute(
   plan: Plan,
   reconcile: ReconcileState,
@@ -69,7 +69,7 @@ export async function execute(
   else execution.notices.push(left);
 }
 
-/** Returns `undefined` if all changes were made, except for optional ones. */
+/** Returns why the execution ends early, or `undefined`. A refused optional change does not end it. */
 async function makeChanges(
   changes: readonly Change[],
   reconcile: ReconcileState,
@@ -87,7 +87,7 @@ async function makeChanges(
 
 const isAboutKept = (mutation: Mutation, name: string): boolean => isRoleRemoval(mutation) && mutation.name === name;
 
-/** Returns a reason if the execution ends with this change. */
+/** Returns why the execution ends with this change, or `undefined` if it continues. */
 async function makeChange(
   change: Change,
   reconcile: ReconcileState,
@@ -99,7 +99,7 @@ async function makeChange(
   const before = reconcile.record;
   try {
     recordProfileFailure(reconcile, mutation, clock);
-    // The claim comes before the guards, because the guards read who uses a role that is to be removed.
+    // The claim comes first, so that no reconcile begins to use a role after the guards have seen that none uses it.
     if (!claims.tryClaim(mutation, reconcile))
       return newReason('NotNow', { because: 'another object uses or changes the same resource' });
     const obstacle = await findObstacle(services.guards, mutation, reconcile);
@@ -124,10 +124,10 @@ async function makeChange(
 
 /** Reports a refused optional change as a notice, and lets the execution continue. Otherwise returns the reason. */
 function tolerate({ mutation, optional }: Change, reason: Reason, execution: Execution): Reason | undefined {
-  // After other errors, the next attempt may succeed, so the execution ends.
+  // After other errors, a retry may succeed, so the execution ends instead of continuing without this change.
   const isRefusal = reason.name === 'AccessDenied' || reason.name === 'Refused' || reason.name === 'AWSQuotaExceeded';
   if (optional !== true || isUnreported(reason) || !(isRefusal || mutation.kind === 'setBoundary')) return reason;
-  // A refused change of an access entry only has an event, because the permission for it is optional.
+  // A refused change of an access entry is reported only in an event, because the permission for it is optional.
   if (!isAccessEntryMutation(mutation)) execution.notices.push(reason);
   return undefined;
 }
@@ -158,7 +158,7 @@ function updateLane(
   else if (reason?.name === 'ClusterUpdating') lanes.close(lane, reason.facts.remaining, reason.facts.said);
 }
 
-/** Returns `undefined` if the change was made. */
+/** Returns why AWS has not made the change, or `undefined` if it has. */
 function reasonFor(
   reconcile: ReconcileState,
   mutation: Mutation,
@@ -196,7 +196,9 @@ function reasonFor(
   }
 }
 
-/** AWS contradicts itself about whether a resource exists. Users read `detail` only if the contradiction lasts. */
+/**
+ * Returns the reason if AWS contradicts itself about a resource. Users read `detail` only if the contradiction lasts.
+ */
 function contradictionReason({ retry }: ReconcileState, resource: string, detail: string | undefined, now: Ms): Reason {
   const propagating = inconsistentAnswers(resource);
   return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
@@ -225,7 +227,7 @@ function trustReason(reconcile: ReconcileState, said: string, now: Ms): Reason {
   return newReason('RoleTrustInvalid', { name: role?.name ?? '', said, ours });
 }
 
-/** No reconcile sends a failed change again before its backoff is over. */
+/** Returns why the change failed. Remembers the failure, so that no reconcile repeats the change during its backoff. */
 function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: aws.AwsFailure, now: Ms): Reason {
   const { retry, target, session, desired, observed } = reconcile;
   if (
@@ -266,7 +268,7 @@ function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: a
   return reason;
 }
 
-/** Omits the tag in which the controller records its additions, unless the mutation changes no other tag. */
+/** Returns the changed tags, without the bookkeeping tags (`isAddedTagKey`) unless no other tag is changed. */
 function tagChangeIn(mutation: Mutation): TagChange | undefined {
   if (!('tags' in mutation || 'keys' in mutation)) return undefined;
   const all = 'tags' in mutation ? Object.keys(mutation.tags) : mutation.keys;

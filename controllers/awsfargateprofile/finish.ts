@@ -39,16 +39,16 @@ export interface FinishOptions extends RequeueOptions, OverlapSources {
   readonly retryStore: RetryStore;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly lanes: Pick<Lanes, 'reorder' | 'abandon'>;
-  /** Asks the API server, and returns why nothing may be deleted for the object in Kubernetes or AWS now. */
+  /** Asks the API server. Returns why nothing may be deleted for the object now, in Kubernetes or in AWS. */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/** These parts of a result depend on whether the API server accepts the write. */
+/** The parts of a result whose use depends on whether the API server accepts the write of the object. */
 interface Unwritten {
-  /** If the write fails, events report these changes in AWS. */
+  /** Changes in AWS. If the write fails, events still report them. */
   readonly steps: readonly Step[];
-  /** Called after a successful write. If the write fails, status still shows the earlier wait. */
+  /** Updates the memory after a successful write. If the write fails, status still shows the earlier wait. */
   readonly remember?: (state: RetryState) => RetryState;
   readonly context: ReconcileContext;
 }
@@ -77,7 +77,8 @@ export class Finisher {
     if (end === 'inSync' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(reconcile), unwritten);
     if (end === 'inSync' && facts?.desired.profile === undefined) return this.deleteObject(object, unwritten);
     const after = statusAfter(reconcile);
-    // Without facts from AWS, the EKS cluster is known only from status, which another client may have written.
+    // Without facts from AWS, overlaps are not checked: the EKS cluster is known only from status, which another client
+    // may have written.
     const status = facts === undefined ? after : withFewRivals(object, after, this.options, reconcile.now);
     const isWritten = await this.write(object, unwritten, async () => {
       const recorded = await this.writeRecord(object, result.record, context.signal);
@@ -113,7 +114,9 @@ export class Finisher {
       : this.finishUnreported(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
   }
 
-  /** Other objects of the EKS cluster must not wait for a paused object, because no reconcile watches its changes. */
+  /**
+   * Other objects no longer wait for this object, because no reconcile watches the changes of a paused object in EKS.
+   */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
     const { clock, lanes, profileWriter } = this.options;
     lanes.abandon(keyOf(object));
@@ -141,7 +144,7 @@ export class Finisher {
     return this.requeue({ end: reason }, this.options.retryStore.get(object));
   }
 
-  /** `clusterctl move` recreates an object without its deletionTimestamp, so the object is deleted again. */
+  /** `clusterctl move` recreates an object without its deletionTimestamp, so this function deletes the object again. */
   async resumeDeletion(object: AWSFargateProfile, context: ReconcileContext): Promise<Requeue> {
     const { findLiveBlocker, profileWriter, recordEvent } = this.options;
     const because = await findLiveBlocker(object, context.signal);
@@ -157,7 +160,7 @@ export class Finisher {
     return this.removeFinalizer(object, events, { steps: [], context });
   }
 
-  /** Nothing was created in AWS, so credentials that never worked must not block the deletion forever. */
+  /** Called if nothing was created in AWS: credentials that never worked must not block the deletion forever. */
   async releaseWithoutCredentials(
     object: AWSFargateProfile,
     reason: Reason,
@@ -207,7 +210,7 @@ export class Finisher {
     return (state) => (end === 'inSync' ? withSuccess(state, noticesOf(result), now) : withWait(state, end, now));
   }
 
-  /** The order in which the EKS cluster's objects get their turn depends on this state. */
+  /** Updates the memory. This may change the order in which the EKS cluster's objects get their turn. */
   private remember(object: AWSFargateProfile, change: (state: RetryState) => RetryState): void {
     const { lanes, retryStore } = this.options;
     const wasStopped = retryStore.isStoppedOtherwise(object);
@@ -244,7 +247,7 @@ export class Finisher {
     return DONE;
   }
 
-  /** The EKS cluster is being deleted and contains no Fargate profile of this object. */
+  /** Called if the EKS cluster is being deleted and contains no Fargate profile of this object. */
   private async deleteObject(object: AWSFargateProfile, unwritten: Unwritten): Promise<Requeue> {
     const { logger, signal } = unwritten.context;
     const because = await this.options.findLiveBlocker(object, signal);

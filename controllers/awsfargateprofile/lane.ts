@@ -15,24 +15,24 @@ import { describeTransit } from './model/profile-status.ts';
 import { hasChangeInProgress } from './model/at-rest.ts';
 
 // EKS creates or deletes one Fargate profile of a cluster at a time. Each EKS cluster has a lane, a queue of the
-// objects that want such a change, which avoids calls that EKS would refuse. Safety does not depend on it, because EKS
-// refuses such calls anyway. A lane remembers what EKS has answered. The next object follows from the caches and from
-// memory, and is computed when a reconcile needs it.
+// objects that want such a change, which avoids calls that EKS would refuse. If a lane is wrong, EKS refuses such a
+// call, and nothing else happens. A lane stores what EKS has answered. The order of the objects is not stored: it is
+// computed from the caches and from memory (memory.ts) when a reconcile needs it.
 
 interface InFlight {
   readonly profile: string;
   /** Completes the sentence "Fargate profile x is …". */
   readonly doing: string;
-  /** The key of the object whose reconciles watch the change. `undefined` if this manager has no such object. */
+  /** The key of the object whose reconciles see when the change ends. `undefined` if no such object is known. */
   readonly by: string | undefined;
   readonly seenAt: Ms;
 }
 
 interface Lane {
-  /** A running reconcile sends this change. `by` is the key of its object. */
+  /** The change that a running reconcile is about to send, or has sent. `by` is the key of its object. */
   readonly turn: { readonly profile: string; readonly doing: string; readonly by: string } | undefined;
   readonly inFlight: InFlight | undefined;
-  /** No change is sent before `until`, because EKS has answered an earlier change with `because`. */
+  /** No change is sent before `until`, because EKS has refused an earlier change with the message `because`. */
   readonly closed: { readonly until: Ms; readonly because: string };
 }
 
@@ -40,14 +40,14 @@ export type LaneWait =
   | { readonly kind: 'wait'; readonly ahead: string; readonly doing: string; readonly isForeign: boolean }
   | { readonly kind: 'closed'; readonly remaining: Ms; readonly because: string };
 
-/** If a change is not seen again within this time, it does not count anymore, because nothing may be watching it. */
+/** A change that no reconcile has seen for this long does not count anymore, because possibly none watches it. */
 const SEEN_FOR: Ms = 35_000;
-/** The least recently used lane is forgotten, which costs one refused call. */
+/** Beyond this number, the least recently used lane is dropped, which may cost one call that EKS refuses. */
 const MOST_LANES = 10_000;
 /**
- * How many objects of an EKS cluster are searched for the first two that can continue. If all of them are stopped, the
- * remaining objects have no order, which costs refused calls. A cluster has at most ten profiles, unless AWS has raised
- * the quota.
+ * How many objects of an EKS cluster are searched for the first two that no problem stops. If problems stop all of
+ * these, the remaining objects do not wait for each other, and EKS refuses some of their calls. A cluster has at most
+ * ten profiles, unless AWS has raised the quota.
  */
 const MOST_SEEN = 30;
 const FREE: Lane = { turn: undefined, inFlight: undefined, closed: { until: 0, because: '' } };
@@ -56,16 +56,16 @@ export interface LanesOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly caches: Pick<Caches, 'profiles' | 'typed'>;
   readonly retryStore: Pick<RetryStore, 'isStoppedOtherwise'>;
-  /** Enqueues an object whose turn may have come. A lost call costs 30 s, after which it is reconciled anyway. */
+  /** Enqueues an object whose turn may have come. Without this call, the object is reconciled up to 30 s later. */
   readonly wake: (key: ObjectKey, place: 'first' | 'second') => void;
-  /** Demotes an object that was the first, because another object now goes before it. */
+  /** Lowers the priority of an object that was the first in its lane, because another object now comes before it. */
   readonly overtaken: (key: ObjectKey) => void;
 }
 
 export class Lanes {
   private readonly options: LanesOptions;
   private readonly lanes = new Lru<Lane>({ maxEntries: MOST_LANES });
-  /** The running reconciles of these objects do not have to wait, so the objects need not be woken. */
+  /** The keys of objects whose running reconcile does not have to wait. They need not be woken. */
   private readonly going = new Set<string>();
 
   constructor(options: LanesOptions) {
@@ -73,8 +73,8 @@ export class Lanes {
   }
 
   /**
-   * Fills the lane of an EKS cluster that this process does not know yet, for example after a start. The changes count
-   * as other clients' until a reconcile of the object that owns the profile has seen them.
+   * Fills the lane of an EKS cluster if this process has none yet, for example after a start. The changes count as
+   * other clients' until a reconcile of the object that owns the profile has seen them.
    */
   seed(lane: string, findChanges: () => readonly Pick<InFlight, 'profile' | 'doing'>[]): void {
     if (this.lanes.peek(lane) !== undefined) return;
@@ -83,9 +83,11 @@ export class Lanes {
   }
 
   /**
-   * Returns why the object has to wait. The first object of a cluster continues, the second until it has prepared its
-   * role, and each object that does not want a turn. If a problem stopped the last reconcile of an object, the object
-   * continues too, to find out whether the problem is over.
+   * Returns why the object has to wait. `undefined` if the object
+   * - does not want a turn, or EKS is already changing its profile;
+   * - was stopped by a problem in its last reconcile: the next one finds out whether the problem is over;
+   * - is the first or second of its cluster and has no role yet, which it can create without a turn;
+   * - is the first of its cluster, unless the lane is closed or a change of this manager's objects is in progress.
    */
   findAhead(lane: string, object: AWSFargateProfile): LaneWait | undefined {
     if (!wantsTurn(object) || this.isStoppedOtherwise(object) || this.isInFlight(lane, object)) return undefined;
@@ -93,13 +95,13 @@ export class Lanes {
     const isFirst = isSame(first, object);
     if ((isFirst || isSame(second, object)) && hasToPrepare(object)) return undefined;
     const busy = this.findBusy(lane, object);
-    // The first object asks EKS about another client's change, and its reconcile wakes the objects behind it.
+    // Only the first object asks EKS whether another client's change has ended. It then wakes the objects behind it.
     if (isFirst && (busy === undefined || (busy.kind === 'wait' && busy.isForeign))) return undefined;
     const wait = busy ?? waitFor(first);
     return wait.kind === 'wait' ? { ...wait, isForeign: false } : wait;
   }
 
-  /** Must follow a {@link findAhead} after which the reconcile continues. {@link leave} must follow. */
+  /** Called if {@link findAhead} lets the reconcile continue. {@link leave} must be called when that reconcile ends. */
   enter(object: AWSFargateProfile): void {
     this.going.add(idOf(object));
   }
@@ -109,9 +111,9 @@ export class Lanes {
   }
 
   /**
-   * Gives the object the turn, or returns why it has to wait. {@link release} must end each turn. Waiting objects
-   * report `doing` and check again only after seconds, so `doing` has to be true before the request and while EKS makes
-   * the change.
+   * Gives the object the turn, or returns why it has to wait. {@link release} must end each turn. The conditions of
+   * waiting objects show `doing` for seconds, so it has to be true both before the request and while EKS makes the
+   * change.
    */
   take(lane: string, object: AWSFargateProfile, profile: string, doing: string): LaneWait | undefined {
     const [first] = wantsTurn(object) ? this.firstTwo(turnGroupOf(object)) : [];
@@ -131,7 +133,7 @@ export class Lanes {
     this.wakeIfFree(lane, object);
   }
 
-  /** `by` is the object that owns the profile. */
+  /** Records that EKS is changing `profile`. `by` is the object that owns the profile, if this is known. */
   saw(lane: string, profile: string, doing: string, by?: Pick<AWSFargateProfile, 'metadata'>): void {
     const { inFlight: known } = this.get(lane);
     const owner = by === undefined ? (known?.profile === profile ? known.by : undefined) : idOf(by);
@@ -156,7 +158,7 @@ export class Lanes {
       const doing = describeTransit(status);
       if (doing === undefined) continue;
       if (own.includes(name)) this.saw(lane, name, doing, object);
-      // `profiles` may be older than the lane's knowledge, so another object's profile only fills an empty lane.
+      // `profiles` may be older than what the lane contains, so another object's profile only fills an empty lane.
       else if (this.get(lane).inFlight === undefined) this.saw(lane, name, doing);
     }
     for (const name of own)
@@ -180,7 +182,7 @@ export class Lanes {
     }
   }
 
-  /** Wakes the objects whose place may have changed with a change in the cache. */
+  /** Wakes the objects whose place in the order may have changed because an object has changed in the cache. */
   refresh(change: Change): void {
     const before = change.type === 'added' ? undefined : change.type === 'updated' ? change.previous : change.object;
     const after = change.type === 'deleted' ? undefined : change.object;
@@ -190,15 +192,15 @@ export class Lanes {
     if (joined !== undefined && !this.isStoppedOtherwise(joined)) this.overtake(joined);
   }
 
-  /** Wakes the objects whose place may have changed, after a problem has begun or ceased to stop the object. */
+  /** Wakes the objects whose place in the order may have changed because a problem began or ceased to stop `object`. */
   reorder(object: AWSFargateProfile): void {
     if (this.isStoppedOtherwise(object)) this.wakeBehind(object, object);
     else this.overtake(object);
   }
 
   /**
-   * Wakes objects that have moved up because `before` has left its place. If EKS is making this object's change, the
-   * first of them can only wait for the end of the change, which wakes it.
+   * Wakes the objects that have moved up because an object has left its place. `before` and `after` are the versions of
+   * that object. If EKS is making its change, the new first object is not woken yet, but when the change ends.
    */
   private wakeBehind(before: AWSFargateProfile, after: AWSFargateProfile | undefined): void {
     if (!wantsTurn(before)) return;
@@ -208,7 +210,10 @@ export class Lanes {
     });
   }
 
-  /** If the object is now the first, no other object waits for the former first anymore. */
+  /**
+   * Wakes the object if it is the first or second now. No object waits anymore for a first object that it has
+   * overtaken.
+   */
   private overtake(object: AWSFargateProfile): void {
     if (!wantsTurn(object)) return;
     const firsts = this.firstTwo(turnGroupOf(object));
@@ -218,7 +223,7 @@ export class Lanes {
     if (index === 0 && second !== undefined) this.options.overtaken(keyOf(second));
   }
 
-  /** Omits `object`, because its reconcile continues anyway. */
+  /** Wakes the first two objects if the lane is free. Omits `object`, because its reconcile is running anyway. */
   private wakeIfFree(lane: string, object: AWSFargateProfile): void {
     const { turn, inFlight } = this.get(lane);
     if (turn === undefined && inFlight === undefined)
@@ -239,7 +244,7 @@ export class Lanes {
     if (!this.going.has(idOf(object))) this.options.wake(keyOf(object), index === 0 ? 'first' : 'second');
   }
 
-  /** `profile` is the profile that the object would change. */
+  /** Returns the change for which the object has to wait. `profile` is the profile that the object would change. */
   private findBusy(lane: string, object: AWSFargateProfile, profile?: string): LaneWait | undefined {
     const now = this.options.clock.monotonic();
     const { turn, inFlight, closed } = this.get(lane);
@@ -260,8 +265,8 @@ export class Lanes {
   }
 
   /**
-   * Omits objects that a problem stops. Returns none before the objects are listed. The cache sorts the objects that
-   * want a turn, so only these two and the stopped objects before them are decoded.
+   * Omits objects that a problem stops. Returns none before the cache has listed the objects. The cache sorts the
+   * objects that want a turn, so only the first two and the stopped objects before them are decoded.
    */
   private firstTwo(group: string | undefined): readonly AWSFargateProfile[] {
     const { profiles } = this.options.caches;
@@ -289,7 +294,7 @@ export class Lanes {
   }
 }
 
-/** The second object in the lane may create its role while EKS changes the first object's profile. */
+/** Whether a role is missing. The second object can create it while EKS changes the first object's profile. */
 const hasToPrepare = (object: AWSFargateProfile): boolean =>
   !isDeleting(object) && recordOf(object).roles.every(({ id }) => id === undefined);
 
@@ -304,7 +309,7 @@ const isBefore = (one: AWSFargateProfile, other: AWSFargateProfile): boolean => 
 
 const orderOf = (object: AWSFargateProfile): string => turnOrderOf(object) + idOf(object);
 
-/** Decides the object's place among its cluster's objects. `undefined` if the object does not want a turn. */
+/** Returns what decides the object's place in the order. `undefined` if the object does not want a turn. */
 const turnPlaceOf = (object: AWSFargateProfile): string | undefined =>
   wantsTurn(object) ? [turnGroupOf(object), orderOf(object), object.metadata.uid].join(' ') : undefined;
 

@@ -15,17 +15,17 @@ import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
 export interface RetryState {
   /** Why the object waits, and since when it has waited for this reason without a break. */
   readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
-  /** In the order of the refusals. A reconcile continues after a refusal that does no harm. */
+  /** The changes that failed, oldest first. Several are possible, because a harmless refusal ends no reconcile. */
   readonly refused?: readonly Refusal[];
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
   /** The retries of a Fargate profile that EKS failed to create or delete. */
   readonly recovery?: Recovery;
-  /** The record that this process has written. Another client may remove the annotation, or restore an old one. */
+  /** Kept here, because another client may remove the record annotation or restore an old one. */
   readonly recorded?: ProfileRecord;
   readonly unanswered?: Unanswered;
   /**
-   * Until then, an object with nothing to do needs only a glance (see {@link Observed.depth}). `undefined` if this
-   * process has not yet read all profiles of the EKS cluster for it.
+   * Until this time, a reconcile with nothing to do reads only the recorded profiles (see {@link Observed.depth}).
+   * `undefined` if this process has not yet read all profiles of the EKS cluster for the object.
    */
   readonly surveyed?: { readonly until: Ms };
   /** What the last report announced in events. `undefined` until this process first reports the object. */
@@ -42,7 +42,7 @@ export interface Asked {
   readonly told: Reason<'Draining'> | Drained;
 }
 
-/** Not sent again before `notBefore`, unless the spec changes. */
+/** A failed change, which is not sent again before `notBefore`, unless the spec changes. */
 export interface Refusal {
   readonly mutation: string;
   readonly generation: number;
@@ -59,7 +59,7 @@ interface Recovery {
 
 export const NO_RETRY_STATE: RetryState = {};
 
-/** 0 if the object waits for another reason or does not wait. */
+/** Returns how long the object has waited for `reason`: 0 if it waits for another reason or does not wait. */
 export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>, now: Ms): Ms {
   return waiting?.name === reason.name ? now - waiting.since : 0;
 }
@@ -74,8 +74,8 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
 }
 
 /**
- * Keeps what the record and the reports need, the refused changes with one of the `notices`, and the retries of a
- * predecessor that EKS failed to delete, so that their backoff grows.
+ * Returns the state after a reconcile without a problem. Keeps what the record and the reports need, the failed changes
+ * that `notices` report, and the retries of a predecessor that EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
   { recorded, unanswered, surveyed, told, clusterGoneSince, drain, refused = [], recovery, waiting }: RetryState,
@@ -110,7 +110,7 @@ export interface RetryHandle {
   update(change: (state: RetryState) => RetryState): RetryState;
 }
 
-/** Each update applies a function to the newest state, so that a watch event during a reconcile is not lost. */
+/** Each update applies a function to the newest state, so that a reconcile does not undo what a watch event changes. */
 export class RetryStore {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly entries = new Map<string, Entry>();
@@ -127,7 +127,7 @@ export class RetryStore {
   }
 
   /**
-   * Reports whether something other than its turn stopped the object's last reconcile. After a start, the condition
+   * Whether a problem, and not the wait for its turn, stopped the object's last reconcile. After a start, the condition
    * Stalled decides, because a stalled object does not continue until a user acts.
    */
   isStoppedOtherwise(object: AWSFargateProfile): boolean {
@@ -210,8 +210,8 @@ const FIRST_RECOVERY: Ms = 10 * SECOND;
 const LONGEST_RECOVERY: Ms = 600 * SECOND;
 
 /**
- * True for a profile that EKS failed to create or delete. If a profile with the status CREATE_FAILED differs from the
- * spec, its deletion is no retry.
+ * True for the deletion of a profile that EKS failed to create or delete. If a profile with the status CREATE_FAILED
+ * differs from the spec, its deletion does not count: the profile is not created again in the same form.
  */
 export function isRetryOfFailedProfile(
   mutation: Mutation,
@@ -245,7 +245,7 @@ export function withAttempt(state: RetryState, generation: number): RetryState {
 export const mutationKey = (mutation: Mutation, identity: IdentityRef | undefined): string =>
   JSON.stringify([mutation, identity]);
 
-/** Forgets the refused changes whose backoff is over. */
+/** Adds a failed change, and removes those whose backoff is over. */
 export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): RetryState {
   const others = (state.refused ?? []).filter(
     ({ mutation, notBefore }) => mutation !== refusal.mutation && now < notBefore,
@@ -253,7 +253,7 @@ export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): Retry
   return { ...state, refused: [...others, refusal] };
 }
 
-/** Returns `undefined` once the backoff is over or the spec has changed. */
+/** Returns why the change failed. `undefined` once its backoff is over or the spec has changed. */
 export function refusalFor({ refused }: RetryState, mutation: string, generation: number, now: Ms): Reason | undefined {
   return refused?.find((each) => each.mutation === mutation && each.generation === generation && now < each.notBefore)
     ?.reason;

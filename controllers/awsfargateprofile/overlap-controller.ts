@@ -28,14 +28,14 @@ import {
 } from './report/overlap.ts';
 
 const NAME = 'selectorsoverlap';
-/** Reports changes of one object within this time together. */
+/** How long to wait for further changes of an object, to report them together. */
 const DELAY: Ms = 1_000;
 export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recorder' | 'client'> {
   readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
   readonly limits: OperatorLimits;
 }
 
-/** Updates the overlap condition of steady objects. For other objects, their own reconcile reports it. */
+/** Updates the overlap condition of objects at rest. All others are reconciled anyway, which updates the condition. */
 export function overlapController(options: OverlapControllerOptions): Runnable {
   const { caches, metrics, clock, random, logger } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
@@ -73,7 +73,7 @@ interface Entry {
 class OverlapReconciler {
   private readonly options: OverlapControllerOptions;
   private readonly enqueue: (key: ObjectKey) => void;
-  /** By object key, the entry with which the other objects were last compared. */
+  /** By object key: the location and selectors with which other objects were last compared. */
   private readonly told = new Map<string, Entry>();
 
   constructor(options: OverlapControllerOptions, enqueue: (key: ObjectKey) => void) {

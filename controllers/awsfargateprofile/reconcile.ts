@@ -81,8 +81,8 @@ export interface ReconcilerOptions {
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
    * Locks by AWS account, namespace and role name. A tenant may name any role, and must not delay other tenants, so
-   * each namespace has its own locks. Claims (guards/role-users/claims.ts) keep the namespaces apart when a role is
-   * adopted or removed.
+   * each namespace has its own locks. Claims (guards/role-users/claims.ts) prevent conflicts between namespaces when a
+   * role is adopted or removed.
    */
   readonly roleLocks: LockQueue;
   readonly retryStore: RetryStore;
@@ -105,7 +105,7 @@ export interface ReconcilerOptions {
  * this one does not wait: the object is enqueued when the lock is free.
  * 4. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey), and then
  * decides, once, what is desired.
- * 5. `changeAws`: plans all changes, and makes them one by one until one is not made. Before each change, guards check
+ * 5. `changeAws`: plans all changes, and makes them one by one until one fails. Before each change, guards check
  * whether it is allowed now, take the turn in the lane, and write the record.
  * 6. `finish`: writes record, status and events, removes the finalizer, or deletes the object. It also chooses the time
  * of the next reconcile (report/requeue.ts).
@@ -116,8 +116,8 @@ export interface ReconcilerOptions {
  *
  * - What is created: plan/ensure-role.ts and plan/ensure-profile.ts, after plan/blockers.ts has found no blocker.
  * - Which profile may be deleted, and why: `whyDeletable` (plan/remove.ts).
- * - Whether a shared role stays: `keptRoles` (plan/remove.ts), if a Fargate profile in EKS uses it; guards/role-users,
- *   if another object may use it.
+ * - Whether a shared role is kept: `keptRoles` (plan/remove.ts), if a Fargate profile in EKS uses it;
+ *   guards/role-users, if another object may use it.
  * - How a profile is replaced: `chooseName` (desired/profile-name.ts) chooses the name of the new profile, and
  *   `isSucceeded` and `keptUntil` (plan/replace.ts) decide when the old one may be deleted.
  */
@@ -217,7 +217,7 @@ export class Reconciler {
     const lane = formatLocation({ account: session.account, region, eksCluster });
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
     // Without its status, for example after a move, an object may look unfinished although nothing has to change. Only
-    // EKS shows which it is.
+    // EKS shows whether something has to, so this object does not wait for its turn.
     const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
     const wait = mayBeAtRest ? undefined : lanes.findAhead(lane, object);
     if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, eksCluster));
@@ -281,7 +281,8 @@ export class Reconciler {
   }
 
   /**
-   * Adds the control plane's finalizer, opens a session, and collects other objects' wishes. A Left ends the reconcile.
+   * Adds the control plane's finalizer, opens a session, and collects what other objects want for the role. A Left ends
+   * the reconcile.
    */
   private async openAws(
     object: AWSFargateProfile,
@@ -368,7 +369,7 @@ export class Reconciler {
       takeOver: takenOver(object),
       fitsSpec: (profile) => (looking.isLeaving ? false : fitsSpec(object, identity, profile, () => true)),
     });
-    // A glance does not show all profiles that another record of this object has made, so the next read is a survey.
+    // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
     if (updated.elsewhere.length > 0) retryStore.update(object, ({ surveyed: _until, ...state }) => state);
     // `now` is AWS's time, as of its last answer.
     const desired = desiredFor(object, { ...inputs, now: session.now() }, updated, observed);
@@ -434,7 +435,7 @@ export class Reconciler {
     return { object: state.object, end, facts: { desired, observed, after, plan: planned }, execution, record };
   }
 
-  /** A role in spec.roleARN is only used, so it needs no lock. */
+  /** A role in spec.roleARN is never changed, so it needs no lock. */
   private rolesToLock(object: AWSFargateProfile): readonly string[] {
     const recorded = this.recordWithMemory(object).roles.filter(({ managed }) => managed !== false);
     const asked = roleNameOf(object);
@@ -457,8 +458,8 @@ export class Reconciler {
   }
 
   /**
-   * Decides the goal again from live reads, because the caches may be outdated. An object that is released too early
-   * would leave a profile that blocks the deletion of the EKS cluster.
+   * Decides the goal again from live reads, because the caches may be outdated. If the finalizer were removed too
+   * early, a profile could stay that blocks the deletion of the EKS cluster.
    */
   private async release(inputs: ReconcileInputs, context: ReconcileContext): Promise<Requeue> {
     const { readLiveInputs, retryStore } = this.options;
@@ -513,9 +514,9 @@ const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
     .map((id) => id.trim());
 
 /**
- * Reports whether the object was moved during its deletion: its record says that the deletion has begun, and a move
- * drops the status. An old copy of a record must not delete serving profiles, so the record must have contained each of
- * the object's profiles before this reconcile read AWS.
+ * Whether `clusterctl move` recreated the object during its deletion. The caller has checked that the record says so.
+ * But an old copy of a record must not delete serving profiles. So status has to be missing, as after a move, and the
+ * record must already have contained each of the object's profiles.
  */
 const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { profiles }: Observed): boolean =>
   isStatusLost(object) && oursOf(desired, profiles).every((found) => isEntryOf(recordOf(object).profiles, found));
@@ -535,8 +536,8 @@ const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;
 
 /**
- * True if nothing was created in AWS, and only a user can fix credentials, region or endpoints. During an outage the
- * object waits, because AWS recovers without a user.
+ * Whether the finalizer may be removed without credentials: nothing was created in AWS, and only a user can fix
+ * credentials, region or endpoints. During an outage the object waits, because AWS recovers without a user.
  */
 const canReleaseUnasked = (object: AWSFargateProfile, { controlPlaneFacts }: PursueGoal, reason: Reason): boolean =>
   controlPlaneFacts === undefined &&

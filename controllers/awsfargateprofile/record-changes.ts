@@ -14,7 +14,7 @@ import { ACTIVE } from './model/profile-status.ts';
 
 // These functions change the record before a change in AWS, after it, and at the end of a reconcile.
 
-/** This record must be written before the change, so that a crash right after the change leaks nothing. */
+/** Returns the record that must be written before the change, so that a crash right after the change leaks nothing. */
 export function recordAhead(
   record: ProfileRecord,
   desired: Desired,
@@ -35,7 +35,7 @@ export function recordAhead(
   }
 }
 
-/** Adds the location in AWS as soon as the object has something there, or is about to get it. */
+/** Adds the location in AWS. Called as soon as the object has something there, or is about to get it. */
 export function located(
   record: ProfileRecord,
   { place, identity }: Desired,
@@ -50,7 +50,7 @@ export function located(
   };
 }
 
-/** On a living object, the mark of a deletion comes from an old copy: the deletion never began, or is over. */
+/** Removes the mark of a deletion from the record of a living object: the mark comes from an old copy. */
 export function withoutDeletion({ deleting: _old, ...record }: ProfileRecord): ProfileRecord {
   return record;
 }
@@ -82,7 +82,10 @@ export function withDrainSince(record: ProfileRecord, name: string, drainSince: 
   return { ...record, profiles: record.profiles.map((each) => (each.name === name ? { ...each, drainSince } : each)) };
 }
 
-/** `before` is the record before the request, because a refusal leaves an earlier request of this name open. */
+/**
+ * Returns the record after AWS's answer. A refusal restores the entry from `before`, the record before the request,
+ * because an earlier request for this name may still succeed.
+ */
 export function recordAfter(
   record: ProfileRecord,
   before: ProfileRecord,
@@ -129,7 +132,7 @@ function asBefore<A extends { readonly name: string }>(
 const withoutRole = (roles: readonly RecordedRole[], name: string): readonly RecordedRole[] =>
   roles.filter((each) => !isSameRoleName(each.name, name));
 
-/** `kept` are roles that another object or profile needs, so they leave this object's record. */
+/** `kept` are roles that another object or profile needs. They are removed from this object's record. */
 export function recordAtEnd(
   record: ProfileRecord,
   desired: Desired,

@@ -29,7 +29,7 @@ export interface UndecodableOptions {
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/** The report's interval can be long, because only a change of the object helps, and a watch reports it at once. */
+/** The report is repeated rarely, because only a change of the object helps, which a watch shows at once. */
 const REMINDER: Ms = 10 * 60_000;
 
 /**
@@ -64,7 +64,7 @@ export async function reportUndecodable(
     formatTimestamp(clock.now()),
   );
   logger.warn('Object cannot be read', { problems: describeProblems(problems) });
-  // If the conditions cannot be written, each reconcile records the event again.
+  // One event per message is enough. But if the conditions cannot be written, each reconcile records the event again.
   if (conditionOf(before, 'Ready')?.message !== detail)
     recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
   try {
@@ -96,8 +96,9 @@ export interface ForeignSchemaOptions extends InputCaches {
 }
 
 /**
- * Another provider's CRD hides the fields that it lacks, and any write drops them from the stored object. Under such a
- * CRD, status is written only for an object that is being deleted, because a user waits for that deletion.
+ * Calls `reconcile` only under this provider's CRD. Another one hides the fields that it lacks, and any write drops
+ * them from the stored object. So status is then written only for an object that is being deleted, because a user waits
+ * for that deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
   /** Object and message of each report, so that no event is repeated. */
@@ -111,7 +112,7 @@ export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaO
     }
     const lookup = options.profiles.lookup(key);
     if (lookup.kind !== 'found') return reconcile(key, context);
-    // Another provider's CRD may be the reason why the object cannot be decoded.
+    // Another provider's CRD may be the reason why the object cannot be decoded, so its fields are not reported.
     if (E.isLeft(lookup.decoded)) return requeueFor(reason);
     const keepsFields = state.kind === 'capaServes' && !state.isForeign;
     return report(options, lookup.decoded.right, reason, { reported, keepsFields }, context);

@@ -11,33 +11,35 @@ import {
 } from '../shared/record.ts';
 import { CREATING } from './model/profile-status.ts';
 
-// These functions add and remove entries of the record after a reconcile has read AWS. An entry leaves only if AWS
-// shows that the resource does not exist, or that a different resource has its name. A missing field does not show
-// this.
+// These functions add and remove entries of the record after a reconcile has read AWS. An entry is removed only if AWS
+// shows that the resource does not exist, or that a different resource has its name. A field that AWS omits shows
+// neither.
 
 /** How long EKS and IAM may answer "not found" for a resource whose creation they have accepted. */
 const CREATE_VISIBILITY: Ms = 60_000;
-/** EKS needs longer than this to delete a profile and to create one of the same name again. */
+/** A profile that is created this soon after a request is its result: EKS takes longer to delete and recreate one. */
 const CREATE_WINDOW: Ms = 120_000;
 /** AWS's Date header has whole seconds. */
 const DATE_PRECISION: Ms = 1_000;
 
-/** By entry, since when this process has known of an unanswered create request, on the monotonic clock. */
+/** By entry: when this process first saw that the create request is unanswered, on the monotonic clock. */
 export type Unanswered = Readonly<Record<string, { readonly since: Ms }>>;
 
 const keyOfEntry = (kind: 'profile' | 'role', { name, requestedAt }: RecordedProfile | RecordedRole): string =>
   `${kind} ${name} ${requestedAt}`;
 
 /**
- * The key for an object that has the finalizer and no record, because it may have lost the record of a request. The
- * first reconcile writes a record, but the key stays.
+ * The key for an object that has the finalizer and no record. The lost record may have contained a create request. The
+ * first reconcile writes a new record, but keeps this key, because the request may still be unanswered.
  */
 const LOST = 'a lost record';
 
-/** For an object without a record, for which this process has recorded nothing. Status has no requests. */
+/** Adds `LOST`: status replaces the missing record, but does not show whether a create request is unanswered. */
 export const withLostRecord = (known: Unanswered, now: Ms): Unanswered => ({ [LOST]: { since: now }, ...known });
 
-/** A request's age counts from when this process first saw it, so that a wrong clock cannot shorten it. */
+/**
+ * Lists the unanswered requests. Their age counts from when this process first saw them, so no wrong clock affects it.
+ */
 export function withUnanswered(
   known: Unanswered,
   { in: location, profiles, roles }: ProfileRecord,
@@ -51,7 +53,9 @@ export function withUnanswered(
   return Object.fromEntries(open.map((key) => [key, known[key] ?? { since: now }]));
 }
 
-/** Marks refused requests as old. The annotation may still contain them while the API server does not answer. */
+/**
+ * Marks refused requests as old, because the annotation may still contain them while the API server does not answer.
+ */
 export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, after: ProfileRecord): Unanswered {
   const open = Object.keys(withUnanswered({}, after, 0));
   const refused = Object.keys(withUnanswered({}, ahead, 0)).filter((key) => !open.includes(key));
@@ -60,7 +64,8 @@ export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, aft
 
 /**
  * Merges the annotation with this process's record, because another client may have removed the annotation, or may have
- * restored an old one. A user who removes it declares that the roles' access entries are right.
+ * restored an old one. A user who removes it declares that the roles' access entries are right, so recorded role IDs no
+ * longer count.
  */
 export function mergeRecords(
   read: ReadRecord,
@@ -90,7 +95,7 @@ function mergeEntries<A extends RecordedProfile | RecordedRole>(
 ): readonly A[] {
   const isSame = (a: A, b: A): boolean =>
     isSameName(a, b) && (a.id === b.id || a.id === undefined || b.id === undefined);
-  // Another process may have recorded more about the same resource since.
+  // Another process may have recorded the ID, or that the profile served, in the annotation.
   const both = recorded.map((known): A => {
     const other = annotation.find((each) => isSame(known, each));
     const isServed = other !== undefined && 'served' in other;
@@ -129,7 +134,7 @@ export interface UpdateRecordOptions {
 
 export interface UpdatedRecord {
   readonly record: ProfileRecord;
-  /** This object's profiles that another copy of it has created. They prevent all creations and deletions. */
+  /** Profiles that another copy of this object has created. While there are any, nothing is created or deleted. */
   readonly elsewhere: readonly FargateProfile[];
   /** Whether the object has recently lost its record, so that one of its requests may be unanswered. */
   readonly isLost: boolean;
@@ -144,7 +149,8 @@ export function updateRecord(record: ProfileRecord, seen: Seen, options: UpdateR
   const kept = record.profiles.flatMap((entry) => updateProfileEntry(entry, seen, isOpen('profile', entry)) ?? []);
   const isRecorded = (profile: FargateProfile): boolean => isEntryOf(kept, profile);
   const unrecorded = seen.ours.filter((profile) => !isRecorded(profile));
-  // A profile that appears while the record counts as lost may be the result of a request in the lost record.
+  // True if another copy of this object created the profile. While the record counts as lost, a new profile may also be
+  // the result of a request in the lost record.
   const isHeldBack = (profile: FargateProfile): boolean =>
     !isLost &&
     record.last !== undefined &&
@@ -164,7 +170,7 @@ export function updateRecord(record: ProfileRecord, seen: Seen, options: UpdateR
   };
 }
 
-/** No create request in this record explains the profile, so it is never deleted as unfinished. */
+/** No create request in this record explains the profile. As `served`, it is never deleted as unfinished. */
 const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
   const id = profileIdOf(arn);
   return { name, ...(id !== undefined && { id }), served: true };
@@ -185,7 +191,7 @@ function updateProfileEntry(entry: RecordedProfile, seen: Seen, isOpen: boolean)
   const id = profileIdOf(profile.arn);
   if (entry.id !== undefined) return entry.id === id ? known : undefined;
   const isOurs = seen.ours.includes(profile);
-  // Without the time of a request, the name identifies only a profile that has served.
+  // The entry has no ID, so it means this profile only if that has served or was created after the request.
   const isExplained =
     entry.requestedAt === undefined ? entry.served === true : isCreatedAfter(profile, entry.requestedAt);
   return isOurs && isExplained ? { ...known, ...(id !== undefined && { id }) } : undefined;
@@ -205,13 +211,15 @@ function updateRoleEntries(
   const kept = entries.flatMap((entry) => {
     const read = seen.roles.find(({ name }) => isSameRoleName(name, entry.name));
     if (read === undefined || read.found === 'unread') return [entry];
-    // A missing role is created again if a live profile uses it. Its access entry then still belongs to the former ID.
+    // If a live profile uses a missing role, the role is recreated. The entry then keeps the former ID, because the EKS
+    // access entry still belongs to it.
     const isInUse = seen.ours.some((profile) => isSameRoleName(roleNameIn(profile), entry.name));
     if (read.found === undefined) return isOpen(entry) || isInUse || entry.managed === false ? [entry] : [];
     if ((read.isUserProvided || read.isTheirs) && entry.managed !== false) return [];
     const { requestedAt: _answered, ...known } = entry;
     if (entry.id === read.found.id || entry.managed === false) return [known];
-    // A recreated role's entry keeps the former ID until its access entry is right. Another owner's role leaves.
+    // The record of a recreated role keeps the former ID until the EKS access entry is right. Another owner's role is
+    // removed from the record.
     if (!read.isOurs) return [];
     return [entry.id === undefined ? { ...known, id: read.found.id } : known];
   });

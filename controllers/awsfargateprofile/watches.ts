@@ -75,10 +75,13 @@ function inTurns<A>(clock: Clock, items: readonly A[], work: (item: A) => void):
   if (items.length > ITEMS_PER_TURN) clock.after(0, () => inTurns(clock, items.slice(ITEMS_PER_TURN), work));
 }
 
-/** Takes a few milliseconds. */
+/** This many items take a few milliseconds. */
 const ITEMS_PER_TURN = 200;
 
-/** Without `identityRef`, AWSClusterControllerIdentity `default` decides who may use the manager's credentials. */
+/**
+ * Whether the object uses an identity that `affects` selects. Without `identityRef`, it uses the manager's credentials,
+ * and AWSClusterControllerIdentity `default` decides who may use these.
+ */
 function isAffected(
   { clusters, controlPlanes }: WatchesOptions['caches'],
   object: KubeObject,
@@ -105,8 +108,8 @@ function isAffected(
 }
 
 /**
- * After a list, enqueues the objects that are not steady, because they may have waited for it. Before the
- * AWSFargateProfiles are listed, their groups in the workqueue are unknown.
+ * Called when a list is complete. Enqueues the objects that are not at rest, because they may have waited for the list.
+ * Only now do keys that were enqueued during the list of AWSFargateProfiles get their group in the workqueue.
  */
 function enqueueNotAtRest({ caches, queue, clock }: WatchesOptions): void {
   inTurns(clock, listed(caches.profiles.list()), (object) => {
@@ -124,15 +127,15 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     enqueueWaitingSiblings(options, change.object, 'changed');
   }
   if (change.type === 'added' && change.isInInitialList) {
-    // Steady objects are spread over the resync interval, so that after a start the manager does not read all of AWS at
-    // once. A paused object gets its `Paused` condition at once, because it may have been paused while no manager ran.
+    // Objects at rest are spread over the resync interval, so that the manager does not read all of AWS at once after a
+    // start. A paused object gets `Paused` at once, because it may have been paused while no manager ran.
     if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
     return;
   }
-  // This process never writes spec. If the answer to its write contains a different spec, the watch began under another
-  // provider's CRD.
+  // This process never writes spec. If the answer to its own write still shows a different spec, the cached spec was
+  // incomplete: the watch began under another provider's CRD, and delivers objects without the fields it lacks.
   const isSpecChanged = change.type === 'updated' && !jsonEqual(change.previous['spec'], change.object['spec']);
   if (isSpecChanged || (isRelevant(change, profileFields) && !profileWriter.isOwnWrite(change.object)))
     enqueue(options, key);
@@ -155,8 +158,8 @@ function enqueueWaitingSiblings(options: WatchesOptions, object: KubeObject, cha
 }
 
 /**
- * Enqueues an object after a change of its Cluster or control plane. After a start, each object in the initial list is
- * enqueued anyway, so the list of Clusters adds only those with a paused Cluster.
+ * Enqueues an object after a change of its Cluster or control plane. After a start, each object in the initial list of
+ * AWSFargateProfiles is enqueued anyway, so the initial list of Clusters adds only objects of a paused Cluster.
  */
 function enqueueDependent(options: WatchesOptions, key: ObjectKey, change: Change, isNewlyPaused = false): void {
   if (change.type !== 'added' || !change.isInInitialList) enqueue(options, key);

@@ -5,7 +5,7 @@ import type { Unavailability } from '../reasons/aws-calls.ts';
 import type { Abandonment, SubnetSource } from '../reasons/wording.ts';
 import { type AffectedConditionType, type Reason, inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 
-/** EKSFargateProfileReady reports a failed call to EKS. */
+/** The condition that reports a failed call, by AWS service. For EKS, this is EKSFargateProfileReady. */
 const CONDITION_TYPE_OF: Readonly<Partial<Record<aws.AwsService, AffectedConditionType>>> = {
   iam: 'IAMFargateRolesReady',
   sts: 'CredentialsReady',
@@ -17,7 +17,7 @@ export interface CallContext {
   /** Whether the EKS cluster comes from spec.eksCluster instead of from a control plane. */
   readonly isOfObject?: boolean;
   readonly subnets?: SubnetSource | undefined;
-  /** Set only for a change in AWS. */
+  /** Set only for a call that changes something in AWS. */
   readonly isProvisioned?: boolean | undefined;
   /** A spec field with a value that AWS cannot accept, and the right form. Set only if the call sent the value. */
   readonly violation?: string | undefined;
@@ -42,7 +42,7 @@ export const callContext = (
   ...facts,
 });
 
-/** Returns why the object has no session. The reason is unreported while the manager stops. */
+/** Returns why the object has no AWS session. While the manager stops, users do not see this reason. */
 export function reasonForCredentials(
   { reason, message, failure, whose, missing = '', obstacle }: aws.CredentialsProblem,
   context: CallContext,
@@ -79,9 +79,9 @@ export function reasonForCredentials(
 }
 
 /**
- * The reason is unreported if the manager itself prevented the call because it stops, its lease may have expired, or
- * its credentials are gone. The next reconcile reports that. A call that the rate limiter held back for too long is
- * reported.
+ * Returns a reason that users do not see if the manager itself prevented the call, because it stops, its lease may have
+ * expired, or its credentials are gone. The next reconcile reports that. A call that the rate limiter held back for too
+ * long is reported at once.
  */
 export function reasonForFailure(failure: aws.AwsFailure, context: CallContext): Reason {
   const { region, account, abandonment, isOfObject = false } = context;
@@ -124,9 +124,9 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
     });
   if (aws.isQuotaExceeded(failure))
     return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
-  // The role's policies and instance profiles are read only if IAM returns the role, so IAM contradicts itself.
+  // IAM has returned the role in this reconcile or an earlier one, so IAM contradicts itself.
   if (aws.isRoleNotVisible(failure)) return inconsistentAnswers(`IAM role "${roleIn(failure)}"`);
-  // IAM also answers "not found" if a policy ARN in the spec does not exist.
+  // IAM also answers "not found" if a policy ARN in the spec does not exist, which only a user can fix.
   if (failure.service === 'iam' && aws.isNotFound(failure)) return newReason('Refused', said);
   const { subnets, violation, resource } = context;
   return aws.isInvalidRequest(failure)
@@ -147,7 +147,7 @@ function unavailabilityOf(failure: aws.AwsFailure): Unavailability | undefined {
   return failure.statusCode === undefined || failure.code === 'Undecodable' ? 'undecodable' : 'serviceError';
 }
 
-/** The deadline may pass in the rate limiter, while the request is signed, or before AWS answers. */
+/** True if the deadline passed: in the rate limiter, while the request was signed, or before AWS answered. */
 const isLate = ({ cause }: aws.AwsFailure): boolean => cause instanceof DeadlineExceeded;
 
 const roleIn = ({ message }: aws.AwsFailure): string =>

@@ -25,7 +25,7 @@ export async function openSession(
   },
 ): Promise<E.Either<Reason, Session>> {
   // If the object changes while its resync waits for the rate limiter, the resync gets a higher priority, because the
-  // reconcile of the change has to wait for it.
+  // reconcile of the change can begin only after the resync.
   const seen = latest();
   const usual = hasChangeInProgress(object) ? 'poll' : isAtRest(seen) ? 'resync' : 'read';
   const opened = await sessions.open({
@@ -48,9 +48,10 @@ export async function openSession(
 const ACTIVE = 'ACTIVE';
 
 /**
- * The control plane of an object with spec.eksCluster does not show whether the EKS cluster is ready. So this function
- * checks the account's limits and blockers, and asks EKS for the status until the object is provisioned. After that,
- * EKS itself refuses a change that the status forbids. A Left ends the reconcile.
+ * Adds what is known only with a session to the facts of an object with spec.eksCluster: whether the operator's limits
+ * allow the AWS account, whether a control plane in this account blocks the creation, and whether the EKS cluster is
+ * ready. Once the object is provisioned, EKS itself refuses changes that the cluster's status forbids. A Left ends the
+ * reconcile.
  */
 export async function completeEksClusterFacts(
   session: Pick<Session, 'account' | 'clusters'>,

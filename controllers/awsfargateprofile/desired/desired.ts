@@ -32,7 +32,7 @@ import { chooseName } from './profile-name.ts';
 export interface DesiredInputs {
   readonly target: Target;
   readonly targetSource: TargetSource;
-  /** `undefined` if nothing is created or corrected. */
+  /** `undefined` if nothing may be created or corrected, for example because the object is being deleted. */
   readonly controlPlaneFacts: ControlPlaneFacts | undefined;
   readonly unwanted: UnwantedPolicy;
   readonly abandonment?: Abandonment | undefined;
@@ -46,7 +46,7 @@ export interface DesiredInputs {
   readonly now: Ms;
 }
 
-/** Without `controlPlaneFacts`, nothing is desired. A Left says why AWS cannot fulfill the spec. */
+/** Without `controlPlaneFacts`, no profile or role is desired. A Left says why AWS cannot fulfill the spec. */
 export function desiredFor(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
@@ -151,7 +151,7 @@ function desiredProfileAndRole(
   if (controlPlaneFacts === undefined) throw new TypeError('nothing is desired');
   const profile = desiredProfile(object, controlPlaneFacts, common.identity, { name, isThere });
   if (E.isLeft(profile)) return profile;
-  // EKS cannot change a profile's role, so a computed name gives way to the name of the role in use.
+  // EKS cannot change the role of a profile, so the role that the profile uses takes precedence over a computed name.
   const inUse = existing && parseRoleArn(existing.podExecutionRoleArn)?.name;
   const { capaRoleNames } = common.identity;
   const isKept = inUse !== undefined && (capaRoleNames.includes(inUse) || isOwnRole(inUse));
@@ -160,7 +160,7 @@ function desiredProfileAndRole(
   return E.map((each: DesiredRole) => ({ profile: profile.right, role: each }))(role);
 }
 
-/** True if the role's tags say so, or if the role is recorded and IAM did not return it. */
+/** Whether the role is this object's, by its tags or, if IAM did not return the role, by the record. */
 function isKnownRole(desired: Pick<Desired, 'identity' | 'record'>, { roles }: Observed, name: string): boolean {
   const found = roles.find((each) => isSameRoleName(each.name, name))?.found;
   if (found !== undefined && found !== 'unread') return isRoleTaggedOurs(desired, found);
@@ -170,7 +170,7 @@ function isKnownRole(desired: Pick<Desired, 'identity' | 'record'>, { roles }: O
 
 /**
  * The API server rejects a label without a value, but a client-side apply over an existing object drops such a label
- * first. So this function also reads the annotation of `kubectl apply`.
+ * first. So this function also reads the manifest in the annotation of `kubectl apply`.
  */
 export const findEmptySelectorFields = ({ metadata, spec }: AWSFargateProfile): readonly string[] =>
   withEmptyFields({ metadata }, ['spec', 'selectors'], spec.selectors ?? []).flatMap((selector, index) =>

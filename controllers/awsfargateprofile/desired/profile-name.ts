@@ -37,6 +37,6 @@ export function chooseName(object: AWSFargateProfile, { base, record, ours, all,
   );
 }
 
-/** The name of such a profile is free again as soon as the controller has deleted it. */
+/** This object's failed profiles do not block their names, because the controller deletes these profiles. */
 const isOwnFailed = (ours: readonly FargateProfile[], profile: FargateProfile): boolean =>
   isFailed(profile) && ours.includes(profile);

@@ -18,7 +18,7 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 export interface Drain {
   readonly predecessor: ProfileName;
   readonly successor: Competitor;
-  /** AWS's time in ms since 1970, like `until`. Pods that were created later are not moved. */
+  /** When the drain began: AWS's time in ms since 1970, like `until`. Pods that were created later are not moved. */
   readonly since: Ms;
   readonly until: Ms;
   /** Why pods cannot be moved. */
@@ -33,7 +33,8 @@ export function drainBefore(mutation: Mutation, desired: Desired, observed: Obse
   const successor = profile && findProfile(observed.profiles, profile.name);
   if (found?.status !== ACTIVE || successor === undefined) return undefined;
   const recorded = entryOf(record, found)?.drainSince;
-  // An older drain moved pods to a different profile. A time in the future comes from a wrong clock, and counts as now.
+  // If a drain began before the successor was ACTIVE, it moved pods to a different profile, and a new drain begins. A
+  // time in the future comes from a wrong clock, and counts as now.
   const since = recorded === undefined || recorded < activeSince(desired, successor) ? now : Math.min(recorded, now);
   const obstacle = drainObstacle(mutation.name, successor.name);
   return {
@@ -69,7 +70,7 @@ export type DrainStep =
       readonly kind: 'wait';
       /** Sorted by namespace and name. */
       readonly evict: readonly DrainPod[];
-      /** `total` counts the pods on the predecessor, and `left` those that have to leave. `undefined` if unknown. */
+      /** `total` counts the pods on the predecessor, and `left` those still to be moved. `undefined` if unknown. */
       readonly counts?: { readonly total: number; readonly left: number };
     };
 

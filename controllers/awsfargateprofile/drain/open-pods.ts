@@ -31,7 +31,7 @@ export type OpenPods = (
 
 /**
  * The endpoint and certificate authority come from EKS's DescribeCluster, and the token from the credentials that
- * manage the object's profile. So no Kubernetes object can change the target.
+ * manage the object's profile. So no client can redirect the requests by writing a Kubernetes object.
  */
 export const newOpenPods =
   (connect: ConnectToServer, clock: Clock, count: CountRequest): OpenPods =>

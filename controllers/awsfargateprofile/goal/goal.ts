@@ -54,7 +54,7 @@ export type Goal =
       readonly abandonment?: Abandonment;
     };
 
-/** What happens to this controller's profiles and roles that the spec does not describe. */
+/** Whether the controller deletes its profiles and roles that the spec does not describe. */
 export type UnwantedPolicy = 'delete' | 'retain';
 
 /**
@@ -73,7 +73,7 @@ function goalNow(inputs: ReconcileInputs): Goal {
   const paused = findPauses(inputs);
   if (isMoving(object)) return goalForMovedObject(inputs, paused.length > 0);
   if (paused.length > 0) return { kind: 'paused', by: paused };
-  // A Cluster that cannot be read may be paused.
+  // A Cluster that cannot be read may be paused, so nothing is changed in AWS.
   if (inputs.cluster.kind === 'unknown') return hold(unreadableReason(kindOfUnreadable(inputs), inputs.cluster));
   return isDeleting(object) ? goalForDeletion(inputs) : goalForLiveObject(inputs);
 }
@@ -126,9 +126,9 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   if (changed !== undefined) return hold(changed);
   const retained = goalForRetainedInLeavingCluster(inputs, target);
   if (retained !== undefined) return retained;
-  // An object without AWS resources only waits, because there is nothing to correct. An object without the finalizer
-  // waits too: a user may have applied it again while its cluster is being deleted. But a deletion that began before
-  // `clusterctl move` or a restore continues.
+  // While creation is blocked, an object without AWS resources only waits, because there is nothing to correct. An
+  // object without the finalizer waits too: a user may have applied it again while its cluster is being deleted. But a
+  // deletion that began before `clusterctl move` or a restore continues.
   const { in: location, deleting } = recordOf(object);
   const mayPursue = location.kind === 'known' && (hasFinalizer(object) || deleting === true);
   if (facts.creationBlocker !== undefined && !mayPursue) return hold(facts.creationBlocker);
@@ -174,7 +174,7 @@ export function reasonForVanishedCluster(
 
 /**
  * `clusterctl move` first pauses the Cluster, and deletes the Cluster's objects before the Cluster. So if the Cluster
- * exists and is not paused, the mark on the object is left over from a failed move.
+ * exists and is not paused, clusterctl's mark on the object is left over from a failed move.
  */
 export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
@@ -189,7 +189,7 @@ export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPause
   return { kind: 'hold', reason };
 }
 
-/** Cluster API first drains the workers of a deleted Cluster and then deletes the control plane. */
+/** Whether the EKS cluster is being deleted, or will be once Cluster API has drained the deleted Cluster's workers. */
 export function isClusterLeaving(inputs: ReconcileInputs): boolean {
   const { controlPlane } = inputs;
   if (controlPlane.kind !== 'found' || isMoving(controlPlane.object)) return false;
@@ -214,8 +214,8 @@ function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
 }
 
 /**
- * Nothing is changed in AWS for a retained object, but its profile is reported to block the deletion of the EKS
- * cluster. An object without a recorded location is left alone until the control plane itself is being deleted.
+ * With `deletionPolicy: Retain`, nothing is changed in AWS, but the profile is reported to block the deletion of the
+ * EKS cluster. Without a recorded location, this begins only when the control plane itself is being deleted.
  */
 export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
   const { object, controlPlane } = inputs;

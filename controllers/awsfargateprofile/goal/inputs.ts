@@ -99,7 +99,10 @@ export function readInputs(object: AWSFargateProfile, caches: InputCaches): Reco
   };
 }
 
-/** The spec contains an EKS cluster, or the API server has dropped spec.eksCluster under another provider's CRD. */
+/**
+ * Reads the inputs of an object without spec.clusterName. spec.eksCluster can be missing too, because the API server
+ * may have dropped the field under another provider's CRD.
+ */
 function withoutCluster(
   object: AWSFargateProfile,
   caches: InputCaches,
@@ -137,8 +140,9 @@ function controlPlanesOf(
 }
 
 /**
- * Without Cluster API Provider AWS there are no control planes. But if a Cluster in the namespace refers to one, only
- * an API server that serves control planes shows whether that Cluster is paused or deleted together with the object.
+ * Without Cluster API Provider AWS there are no control planes. But if a Cluster in the namespace refers to one, that
+ * Cluster may be paused, or deleted together with the object. Only an API server that serves control planes shows this,
+ * so the result is then `unknown`.
  */
 function withoutControlPlanes(
   { metadata }: AWSFargateProfile,
@@ -164,9 +168,9 @@ function withoutControlPlanes(
 }
 
 /**
- * The accounts of these control planes decide whether they manage the EKS cluster in spec.eksCluster. If the operator's
- * limits do not allow the EKS cluster, AWS is not asked about accounts, unless the deleted object may have resources
- * there.
+ * Returns the control planes whose AWS accounts decide whether they manage the EKS cluster in spec.eksCluster. If the
+ * operator's limits do not allow the EKS cluster, AWS is not asked about accounts, unless the object is being deleted
+ * and may have resources there.
  */
 function controlPlanesToCompare(object: AWSFargateProfile, caches: InputCaches): readonly AWSManagedControlPlane[] {
   const isDeletedInAws = isDeleting(object) && locationOf(object).kind === 'known';
@@ -211,7 +215,7 @@ function clusterNaming(
   return entry === undefined ? { kind: 'none' } : toInputLookup({ kind: 'found', ...entry });
 }
 
-/** The pause of this Cluster also pauses the object. A Left says why the caches do not contain it yet. */
+/** Returns the Cluster whose pause also pauses the object. A Left says why the caches do not show it. */
 export function clusterKeyOf(object: AWSFargateProfile, caches: InputCaches): E.Either<string, ObjectKey | undefined> {
   const { metadata, spec } = object;
   if (spec.clusterName !== undefined) return E.right({ namespace: metadata.namespace, name: spec.clusterName });
@@ -258,8 +262,8 @@ export function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
 }
 
 /**
- * Asks STS for the accounts of control planes that may manage the EKS cluster in spec.eksCluster. If a control plane is
- * in the object's account, the object is deleted together with it.
+ * Asks STS for the accounts of control planes whose EKS cluster has the name and region of spec.eksCluster. A control
+ * plane in the object's account manages that EKS cluster, so deleting the control plane deletes the object too.
  */
 export async function learnAccounts(
   object: AWSFargateProfile,

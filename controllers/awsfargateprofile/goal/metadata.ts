@@ -13,8 +13,8 @@ import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts
 import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../shared/record.ts';
 
 /**
- * This metadata must be in place before the controller changes AWS. An object that is being deleted gets no patch,
- * because the API server then rejects new finalizers.
+ * Returns the changes to metadata that must be in place before the controller changes AWS. None for an object that is
+ * being deleted, because the API server then rejects new finalizers.
  */
 export function metadataPatch(
   { object, cluster, clusterApiVersion }: ReconcileInputs,
@@ -25,7 +25,7 @@ export function metadataPatch(
   const { clusterName } = object.spec;
   const finalizers = goal.kind === 'pursue' ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withRetain(object);
-  // Nothing was created for an object without the finalizer, unless a record or status says so.
+  // An object that gets the finalizer only now has nothing in AWS, unless its record or status says otherwise.
   const isBeginning = finalizers !== metadata.finalizers && recordOf(object).in.kind === 'unknown';
   return metadataDiff(metadata, {
     ...metadata,
@@ -42,8 +42,8 @@ export function metadataPatch(
 }
 
 /**
- * If another controller's finalizer keeps the object, the record later shows that this controller, and not another
- * client, removed its own finalizer.
+ * If another controller's finalizer keeps the object, the emptied record later shows that this controller, and not
+ * another client, removed this controller's finalizer.
  */
 export function removeFinalizerPatch(object: AWSFargateProfile): UnknownRecord | undefined {
   if (!hasFinalizer(object)) return undefined;

@@ -30,9 +30,10 @@ export interface Target {
 }
 
 /**
- * Where the EKS cluster and the identity come from. Deletions can also use an `unreadyControlPlane` (a control plane
- * that is not ready, or a spec.eksCluster that the operator's limits do not allow) or the object's `record`. Both prove
- * nothing, because a client that may write these Kubernetes objects can set any EKS cluster there.
+ * Where the EKS cluster and the identity come from: normally a ready control plane, or a spec.eksCluster that the
+ * operator's limits allow. Deletions can also use an `unreadyControlPlane` (a control plane that is not ready, or a
+ * spec.eksCluster that the limits do not allow) or the object's `record`. These two prove nothing, because a client
+ * that may write these Kubernetes objects can set any EKS cluster there.
  */
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
@@ -46,7 +47,7 @@ export interface ControlPlaneFacts {
   readonly creationBlocker: Reason | undefined;
   /** Set for an object with spec.eksCluster, because only EKS shows whether the EKS cluster is ready. */
   readonly isReadinessOfEks?: true;
-  /** In these accounts, a control plane may manage the EKS cluster, so nothing new may be created for the object. */
+  /** Nothing new is created for an object of these accounts, because a control plane there manages the EKS cluster. */
   readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
 }
 
@@ -71,8 +72,8 @@ export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarge
 }
 
 /**
- * Only a later call to EKS shows whether the EKS cluster in spec.eksCluster exists and is ready. If the operator does
- * not allow it, AWS is not called until the object is deleted, whatever annotations, finalizers and status say.
+ * Only a later call to EKS shows whether the EKS cluster in spec.eksCluster exists and is ready. If the operator's
+ * limits forbid the EKS cluster, a live object causes no call to AWS, whatever annotations, finalizers and status say.
  */
 function targetInEks(
   { object, cluster, controlPlane }: ReconcileInputs,
@@ -99,8 +100,9 @@ function targetInEks(
 }
 
 /**
- * A control plane manages the object's EKS cluster. An object without AWS resources must set spec.clusterName instead.
- * With resources, creation is blocked only while control plane or Cluster is being deleted.
+ * Returns what prevents creation if a control plane manages the EKS cluster in spec.eksCluster. An object without AWS
+ * resources must set spec.clusterName instead. An object with resources only has to wait while the control plane or its
+ * Cluster is being deleted.
  */
 function joinedBlocker(
   object: AWSFargateProfile,
@@ -209,8 +211,8 @@ function recordedTarget(object: AWSFargateProfile): Target | undefined {
 }
 
 /**
- * Compares region and EKS cluster with the record. Only the record counts: a user who removes it declares that the
- * profile does not exist anymore, or stays as it is.
+ * Compares region and EKS cluster with the record annotation, not with status: a user who removes the annotation
+ * declares that the profile does not exist anymore, or stays as it is.
  */
 export function findTargetChange(object: AWSFargateProfile, found: Target): Reason | undefined {
   const read = readRecord(object);
@@ -257,7 +259,7 @@ function targetNamedForDeletion({ object, controlPlane, eksCluster }: ReconcileI
   if (eksCluster === undefined)
     return controlPlane.kind === 'found' ? targetOf(object, controlPlane.object) : undefined;
   const { name, region, identity, excess } = eksCluster;
-  // The limits do not block the deletion of an object with a location. Without a location, nothing was created.
+  // The limits do not block the deletion of an object with a recorded location. Without one, nothing was created.
   const isRefused = excess.length > 0 && locationOf(object).kind !== 'known';
   return region === undefined || isRefused ? undefined : { clusterName: undefined, eksCluster: name, region, identity };
 }

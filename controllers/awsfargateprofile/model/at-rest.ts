@@ -4,7 +4,7 @@ import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { recordOf } from '../../shared/record.ts';
 import { describeTransit } from './profile-status.ts';
 
-/** Status and record show which changes EKS may be making to the object's Fargate profiles. */
+/** Returns the changes that, by status and record, EKS may be making to the object's Fargate profiles. */
 export function changesInProgress(
   object: AWSFargateProfile,
 ): readonly { readonly profile: string; readonly doing: string }[] {

@@ -16,13 +16,14 @@ export interface Change {
   readonly mutation: Mutation;
   /** AWS may refuse the change without harm. The refusal is reported, and the next changes are still made. */
   readonly optional?: true;
-  /** The change shortens the tag that records the controller's additions, so it needs all earlier changes. */
+  /** Made only if AWS refused no earlier change, because it shortens the tag with the controller's additions. */
   readonly ifAllMade?: true;
 }
 
 /**
- * The state before the changes. `works`: it serves pods, but lacks a tag, or something that AWS may refuse without
- * harm. `broken`: it is missing, or new pods may not start. `notRead`: this reconcile had no reason to read it.
+ * The state of a profile or role before the changes. `works`: it serves pods, but lacks a tag, or something that AWS
+ * may refuse without harm. `broken`: it is missing, or new pods may not start. `notRead`: this reconcile had no reason
+ * to read it.
  */
 export type Health = 'inSync' | 'works' | 'broken' | 'notRead';
 
@@ -34,12 +35,11 @@ export interface Plan {
   readonly profile: Health;
   readonly role: Health;
   readonly notices: readonly Reason[];
-  /** This controller's unwanted roles that stay, because `usedBy` uses them. */
+  /** This controller's roles that the spec no longer wants, but that are not deleted, because `usedBy` uses them. */
   readonly kept: readonly KeptRole[];
-  /** Problems of a profile that matches the spec, and why new pods may fail. */
   readonly advice: readonly Advice[];
   readonly profiles: readonly OwnProfile[];
-  /** `undefined` if neither AWS nor the record contains a profile. */
+  /** The profile that status shows. `undefined` if neither AWS nor the record contains a profile. */
   readonly shown: ProfileName | undefined;
   readonly isRoleManaged: boolean;
 }
@@ -109,8 +109,8 @@ export type Mutation =
   | { readonly kind: 'untagRole'; readonly name: RoleName; readonly keys: readonly string[] }
   | { readonly kind: 'createAccessEntry'; readonly name: RoleName; readonly principal: RoleArn }
   /**
-   * `profileCreation` and `roleRecreated` mean that the entry belongs to an earlier role with the same ARN. In the
-   * second case, a live profile uses the current role.
+   * `profileCreation` and `roleRecreated` mean that the access entry belongs to an earlier role with the same ARN. With
+   * `roleRecreated`, a live profile uses the current role.
    */
   | {
       readonly kind: 'deleteAccessEntry';
@@ -144,8 +144,8 @@ export function isQueuedMutation(
 }
 
 /**
- * Completes the sentence "Fargate profile x is …". A waiting object reports it for seconds, so it is true from before
- * the request until EKS has made the change.
+ * Completes the sentence "Fargate profile x is …". A waiting object reports the sentence for seconds, so it has to be
+ * true from before the request until EKS has made the change.
  */
 export const describeTurn = ({ kind }: Mutation): string =>
   kind === 'createProfile' ? 'created first' : 'deleted first';
@@ -162,7 +162,7 @@ export const isProfileOrRoleCreation = (
 export const isCreation = (mutation: Mutation): boolean =>
   isProfileOrRoleCreation(mutation) || mutation.kind === 'createAccessEntry';
 
-/** The permission for these calls is optional. */
+/** The IAM permission to change access entries is optional. */
 export function isAccessEntryMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createAccessEntry' | 'deleteAccessEntry' }> {
@@ -209,14 +209,14 @@ export type MutationOutcome =
   | { readonly kind: 'gone' }
   /** The name is in use, although this reconcile did not find it, because EKS and IAM are eventually consistent. */
   | { readonly kind: 'nameTaken' }
-  /** IAM, or EKS for a new access entry, does not show the existing role yet. */
+  /** IAM does not show the existing role yet, or EKS does not see it yet when it creates the access entry. */
   | { readonly kind: 'notVisible' }
   /** The role has changed since this reconcile read it. */
   | { readonly kind: 'outdated'; readonly failure: AwsFailure }
   | { readonly kind: 'clusterGone' }
   /** EKS is making another change in the cluster, to the profile `by`. */
   | { readonly kind: 'siblingBusy'; readonly by: ProfileName; readonly doing: string }
-  /** An update of the cluster is in progress, or it is not ACTIVE. */
+  /** An update of the cluster is in progress, or the cluster is not ACTIVE. */
   | { readonly kind: 'clusterUpdating'; readonly failure: AwsFailure }
   /** The role's trust policy is wrong, or the role is too new for EKS to see it. */
   | { readonly kind: 'roleRejected'; readonly failure: AwsFailure }
@@ -246,19 +246,22 @@ export interface Step {
   readonly drained?: Drained;
 }
 
-/** `comesLater`: EKS would start the pods on the predecessor again, because the predecessor's name comes first. */
+/**
+ * `noLabel`: no label can contain the predecessor's name, so its pods cannot be found. `comesLater`: EKS would start
+ * the pods on the predecessor again, because the predecessor's name comes first.
+ */
 export type DrainObstacle = 'noLabel' | 'comesLater';
 
 /** How a drain ended. */
 export interface Drained {
   readonly because: 'moved' | 'timeout' | DrainObstacle;
   readonly successor: string;
-  /** The pods that EKS stops with the profile; `undefined`: their number is unknown, and `problem` says why. */
+  /** The pods that EKS stops when it deletes the profile. `undefined` if unknown, for example because of `problem`. */
   readonly stopped?: {
     readonly count: number;
     /** How many of these pods should have been moved. */
     readonly unmoved: number;
-    /** The first ones, as `<namespace>/<name>`. */
+    /** The first of these pods, as `<namespace>/<name>`. */
     readonly names: readonly string[];
   };
   readonly problem?: string;

@@ -49,14 +49,14 @@ export interface ManagedRole extends NewRole {
    * the existing profile uses, must belong to this controller.
    */
   readonly isNamedInSpec: boolean;
-  /** Whether only the operator's limits require the boundary, and not the spec. */
+  /** Whether the permissions boundary is required by the operator's limits and not by the spec. */
   readonly isBoundaryFromLimits: boolean;
   /**
-   * If the operator's limits do not allow some of these policies, they are neither attached nor detached, so that
+   * Of these policies, those that the operator's limits do not allow are neither attached nor detached, so that
    * existing profiles keep working.
    */
   readonly policiesInSpec: readonly string[];
-  /** What the controller adds to the profile or role and may later remove, as digests of the added tags. */
+  /** What the controller adds to the role and may later remove, such as `policy <ARN>`. Tags record digests of it. */
   readonly additions: readonly string[];
   /** The lower-case keys of tags that other objects want on the role. */
   readonly keysOfOthers: readonly string[];
@@ -83,7 +83,7 @@ interface NoResources {
   readonly role: undefined;
 }
 
-/** The decision what the object should have in AWS, made once per reconcile. A plan is made from it. */
+/** What the object should have in AWS, decided once per reconcile. The plan is made from it. */
 export type Desired = (DesiredResources | NoResources) & Circumstances;
 
 /** What the plan has to know besides profile and role. */
@@ -91,22 +91,21 @@ export interface Circumstances {
   readonly identity: ObjectIdentity;
   /** The role in spec.roleARN, which is never changed or deleted. */
   readonly userProvidedRole: RoleArn | undefined;
-  /** `undefined` if the object is being deleted, or its EKS cluster is being deleted and deletionPolicy is Retain. */
   readonly unwanted: UnwantedPolicy;
   /** How a user can end the deletion if the controller cannot delete the profile. */
   readonly abandonment: Abandonment | undefined;
-  /** Always `false` if a profile is desired. */
+  /** Whether the EKS cluster is being deleted. Always `false` if a profile is desired. */
   readonly isClusterLeaving: boolean;
   readonly adoptionPolicy: AdoptionPolicy;
-  /** Whether a new profile takes the place of one that differs from the spec. `false` without `desired`. */
+  /** Whether a new profile takes the place of one that differs from the spec. `false` if no profile is desired. */
   readonly isReplaceable: boolean;
   /** How long a predecessor stays next to the ACTIVE desired profile. */
   readonly keepPredecessorFor: Ms;
   /** How long a predecessor's pods are evicted before it is deleted. With 0, they are not evicted. */
   readonly drainTimeout: Ms;
-  /** Wall clock, ms since 1970. */
+  /** AWS's time, in ms since 1970. */
   readonly now: Ms;
-  /** Where to look in AWS, after this reconcile has read AWS. */
+  /** Shows where the object may have resources in AWS. Updated after this reconcile has read AWS. */
   readonly record: ProfileRecord;
   /** Profiles with this object's owner tag that another copy of the object, with another record, has created. */
   readonly elsewhere: readonly FargateProfile[];
@@ -128,8 +127,8 @@ export interface Circumstances {
   readonly place: AwsLocation;
   readonly limits: OperatorLimits;
   /**
-   * The operator's limits do not allow these values in the spec. They prevent the creation of a profile, but an
-   * existing profile stays as it is.
+   * Values in the spec that the operator's limits do not allow. They prevent the creation of a profile, but an existing
+   * profile stays as it is.
    */
   readonly excess: readonly LimitExcess[];
   /**

@@ -76,7 +76,7 @@ export function ownershipOf({ identity, adoptionPolicy }: Owner, found: FargateP
     : ownership;
 }
 
-/** Only tags count, whatever the profiles' names. */
+/** Returns the profiles whose tags show that they are this owner's. Their names do not count. */
 export const oursOf = (owner: Owner, profiles: readonly FargateProfile[]): readonly FargateProfile[] =>
   profiles.filter((found) => ownershipOf(owner, found).kind === 'ours');
 

@@ -11,7 +11,7 @@ import { CREATING, DELETING } from './profile-status.ts';
 
 export interface ObservedRole {
   readonly name: RoleName;
-  /** `unread` means that IAM was not asked, because a Fargate profile has to be deleted before the role. */
+  /** `unread` means that IAM was not asked, because a Fargate profile first has to be created or deleted. */
   readonly found: FoundRole | 'unread' | undefined;
 }
 
@@ -89,7 +89,7 @@ export function fitsSpec(
   return capaRoleNames.some((each) => isSameRoleName(each, role)) || isOwnRole(role);
 }
 
-/** Applies AWS's answers to the changes, so that a report is not one reconcile late. */
+/** Returns the observed state after the changes, by AWS's answers, so that reports show them without another read. */
 export const observedAfter = (observed: Observed, steps: readonly Step[]): Observed =>
   steps.reduce((before, { mutation, outcome }) => {
     if (outcome.kind !== 'done' && outcome.kind !== 'gone') return before;

@@ -13,14 +13,14 @@ export interface Execution {
   readonly steps: Step[];
   /** Optional changes that AWS refused. */
   readonly notices: Reason[];
-  /** The plan's kept roles, and roles that turned out to be in use when they were about to be deleted. */
+  /** The roles that the plan keeps, and roles that turned out to be in use when they were about to be deleted. */
   readonly kept: KeptRole[];
 }
 
 export interface ReconcileResult {
   /** The object as this reconcile last read or wrote it. */
   readonly object: AWSFargateProfile;
-  /** Where to look in AWS after this reconcile. `undefined` if it ended before AWS was read. */
+  /** The record after this reconcile. `undefined` if the reconcile ended before AWS was read. */
   readonly record?: ProfileRecord;
   readonly end: ReconcileEnd;
   /** `undefined` if the reconcile ended before AWS was read. */
@@ -33,7 +33,7 @@ export interface ReconcileResult {
 export interface AwsFacts {
   readonly desired: Desired;
   readonly observed: Observed;
-  /** What AWS has after the changes, by its own answers. */
+  /** What exists in AWS after the changes, according to AWS's answers. */
   readonly after: Observed;
   readonly plan: Plan;
 }
@@ -66,7 +66,7 @@ export const isOfReplacement = ({ name }: Reason): boolean =>
 export function noticesOf({ facts, execution }: ReconcileResult): readonly Reason[] {
   const { notices = [] } = execution ?? {};
   const isDraining = notices.some(({ name }) => name === 'Draining');
-  // The plan contains the predecessor's deletion, but its drain has stopped the execution.
+  // If a drain has stopped the execution, the planned deletion of the predecessor is not reported yet.
   const planned = facts?.plan.notices.filter(({ name }) => !isDraining || name !== 'RemovingPredecessor') ?? [];
   return [...notices, ...planned];
 }

@@ -25,7 +25,7 @@ import { ACTIVE } from '../model/profile-status.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
 
-/** EKS refuses a change back to an earlier mode, so a mode changes at most twice in a cluster's life. */
+/** The modes can be cached long: EKS refuses a change back, so a cluster's mode changes at most twice. */
 const MODE_KNOWN_FOR: Ms = 60 * 60_000;
 const MOST_MODES = 1_000;
 
@@ -46,7 +46,7 @@ export class AccessEntryReader {
     this.clock = clock;
   }
 
-  /** Adds the access entries and the authentication mode that matter to what was read. A Left ends the reconcile. */
+  /** Reads the access entries and the authentication mode that the reconcile needs. A Left ends the reconcile. */
   async complete(
     session: Session,
     { target, abandonment }: { readonly target: Target; readonly abandonment: Abandonment | undefined },
@@ -57,7 +57,7 @@ export class AccessEntryReader {
     const context = callContext(target, { session, abandonment });
     const accessEntries: ObservedAccessEntry[] = [];
     for (const principal of entriesToRead(looking, seen, session)) {
-      // Once the record says that a recreated role's access entry is right, no later reconcile checks the entry.
+      // A recreated role's access entry is checked only once, so the authentication mode must not come from the cache.
       const role = foundRoles(seen.roles).find(({ arn }) => arn === principal);
       const asksModeAgain = role !== undefined && isRecreated(looking, role);
       const read = await this.read(session, target, principal, signal, { asksModeAgain });
@@ -125,13 +125,13 @@ export class AccessEntryReader {
       call.isOwn = true;
       const response = await session.clusters.describe(cluster.eksCluster);
       if (E.isLeft(response)) return response;
-      // EKS clusters from before access entries have no mode, and deleted clusters have no entries.
+      // EKS clusters from before access entries have no mode. Like these, deleted clusters have no access entries.
       const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
       this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
       return E.right(mode);
     };
     const shared = await this.lookups.run(key, signal, ask);
-    // The shared call may have failed because of another reconcile's credentials.
+    // The shared call may have failed because of another reconcile's credentials, so this reconcile calls EKS itself.
     return E.isRight(shared) || call.isOwn ? shared : ask();
   }
 }
@@ -172,7 +172,10 @@ function isRecreated({ record }: Looking, { name, id }: FoundRole): boolean {
   return known !== undefined && known !== id;
 }
 
-/** The next step that needs the mode. With the ConfigMap aws-auth, EKS does not admit pods of a role with a path. */
+/**
+ * Returns the next step that needs the authentication mode. Only a role with a path matters: with the ConfigMap
+ * aws-auth, EKS does not admit the pods of such a role.
+ */
 function modeNeededBefore(looking: Looking, seen: ProfilesAndRoles): 'creation' | 'readiness' | undefined {
   if (looking.isLeaving || seen.cluster === 'gone' || seen.roles.some(({ found }) => found === 'unread'))
     return undefined;

@@ -4,9 +4,9 @@ import { type Observed, foundRoles } from '../model/observed-state.ts';
 import type { Looking, ProfilesAndRoles } from './observe.ts';
 
 /**
- * Each reconcile that may delete a profile or role of a deleted EKS cluster asks EKS, because a user can switch the
- * protection at any time. Returns `undefined` if no decision depends on it. If EKS omits the field, the protection is
- * off.
+ * Each reconcile that may delete a profile or role while the EKS cluster is being deleted asks EKS, because a user can
+ * switch the protection at any time. Returns `undefined` if no decision depends on the protection. If EKS omits the
+ * field, the protection is off.
  */
 export async function readDeletionProtection(
   clusters: Pick<Session['clusters'], 'describe'>,

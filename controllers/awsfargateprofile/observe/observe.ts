@@ -37,9 +37,9 @@ export type ProfilesAndRoles = Pick<Observed, 'depth' | 'cluster' | 'profiles' |
 type Read<A> = Promise<E.Either<AwsFailure, A>>;
 
 /**
- * A cheap check that reads only the recorded profiles and their roles. Returns `undefined` unless they show that there is
- * nothing to do (the only profile is ACTIVE and matches the spec, with the recorded role), or that EKS is still making a
- * change.
+ * A cheap check that reads only the recorded profiles and their roles. Returns `undefined` unless they show that
+ * nothing has to change (the only profile is ACTIVE and matches the spec, with the recorded role), or that EKS is still
+ * making a change.
  */
 export async function glance(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles | undefined> {
   const { identity, record } = looking;
@@ -142,13 +142,13 @@ function isRecordedRole({ record, object }: Looking, found: ObservedRole['found'
   return entry?.id === found.id && hasSamePath;
 }
 
-/** Omits names that AWS would reject: no resource can have them, and the call would fail. */
+/** Returns the names of the roles to read. Omits names that AWS would reject: no resource can have them. */
 function roleNames(looking: Looking, profiles: readonly FargateProfile[]): readonly RoleName[] {
   const { object, identity, record, isLeaving } = looking;
   const { roleName, roleARN } = object.spec;
   const isComputed = roleName === undefined && roleARN === undefined;
-  // Another owner's recorded role matters only while the spec names it, and AWS may not let this controller read its
-  // policies.
+  // `managed: false` marks another owner's role. It matters only while the spec names it, and AWS may not allow this
+  // controller to read its policies.
   const recorded = record.roles.filter(({ managed }) => managed !== false).map(({ name }) => name);
   const inUse = oursOf(ownerOf(looking.object, identity), profiles).map(roleOf);
   // If a client removed spec.profileName, the role's name may derive from the computed profile name. Without a recorded
@@ -215,7 +215,7 @@ async function readRole(
 
 type RoleAttachments = Pick<FoundRole, 'attached' | 'blockers'>;
 
-/** IAM does not delete a role that has inline policies or instance profiles. */
+/** IAM does not delete a role that has inline policies or instance profiles, so these are read for unwanted roles. */
 async function readAttachments(
   { roles }: AwsReader,
   name: RoleName,
