@@ -37,7 +37,7 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
   });
 }
 
-/** Most of the status does not matter to the teardown. */
+/** Returns the fields whose changes can matter to the teardown, which omit most of the status. */
 const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   ...metadata,
   resourceVersion: undefined,

@@ -26,9 +26,9 @@ export interface ControlPlanes {
 }
 
 /**
- * Reports whether the control plane is being deleted, or the Cluster if it has no control plane. The Cluster's deletion
- * would be too early, because Cluster API first drains the workers. Returns false while the Cluster is paused, and for
- * a deletion by `clusterctl move`.
+ * Reports whether the control plane is being deleted, or the Cluster if it has no control plane. While a control plane
+ * exists, the deletion of the Cluster alone does not count, because Cluster API first drains the workers. Returns false
+ * while the Cluster is paused, and for a deletion by `clusterctl move`.
  */
 export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean {
   if (cluster !== undefined && (cluster.paused || isMoving(cluster))) return false;
@@ -37,7 +37,7 @@ export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean 
 }
 
 /**
- * Omits profiles that are already being deleted, paused, being moved or retained. Also omits profiles without their
+ * Omits profiles that are paused, retained, being moved or already being deleted. Also omits profiles without their
  * controller's finalizer, which have nothing in AWS: a GitOps tool that creates them during the deletion of the cluster
  * would recreate them after each deletion.
  */

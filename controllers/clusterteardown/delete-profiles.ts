@@ -27,8 +27,8 @@ export class ProfileDeleter {
   }
 
   /**
-   * Deletes in the order of the names, and continues after a rejected or blocked deletion. `cause` describes the
-   * control plane or Cluster that is being deleted. A Left ends the reconcile.
+   * Deletes one batch in the order of the names, and continues after a rejected or blocked deletion. `cause` describes
+   * the control plane or Cluster that is being deleted. A Left ends the reconcile.
    */
   async deleteProfiles(
     cluster: ObjectKey,
@@ -100,7 +100,7 @@ export class ProfileDeleter {
 /** How many profiles are deleted, with about three requests each, before other Clusters have their turn. */
 const BATCH = 50;
 
-/** The last batch is shorter. */
+/** Returns the next profiles in the order of the names. The last batch is shorter than {@link BATCH}. */
 const batchAfter = (last: string, profiles: readonly AWSFargateProfile[]): readonly AWSFargateProfile[] =>
   profiles
     .filter(({ metadata }) => metadata.name > last)

@@ -64,8 +64,9 @@ export class TeardownReconciler {
   };
 
   /**
-   * The accounts decide only if an AWSFargateProfile's EKS cluster and the control plane's have the same name and
-   * region, but different identities. Returns true if the caller must read the caches again.
+   * Learns the control plane's AWS account, which matters only if an AWSFargateProfile's EKS cluster and the control
+   * plane's have the same name and region, but different identities. Returns true if the caller must read the caches
+   * again.
    */
   private async learnAccountIfNeeded({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
     const { accounts } = this.options;
@@ -126,8 +127,8 @@ export class TeardownReconciler {
   }
 
   /**
-   * Left if the cache has not listed the control planes yet. An unknown control plane must not count as absent, because
-   * the AWSFargateProfiles would then be deleted before the workers are drained.
+   * Returns a Left if the cache has not listed the control planes yet. An unknown control plane must not count as
+   * absent, because the AWSFargateProfiles would then be deleted before the workers are drained.
    */
   private findControlPlanes(key: ObjectKey, cluster: Cluster | undefined): E.Either<Requeue, ControlPlaneEntries> {
     const { controlPlanes } = this.options;
@@ -154,7 +155,7 @@ interface ControlPlaneEntries {
 const objectsOf = (entries: readonly TypedEntry<unknown>[]): readonly KubeObject[] =>
   entries.map(({ object }) => object);
 
-/** A Left is a terminal error: only a change of the object helps, and its watch event triggers the next reconcile. */
+/** Returns a Left if the object cannot be decoded. Only a change helps, and its watch event triggers a reconcile. */
 function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): E.Either<Requeue, A | undefined> {
   if (entry === undefined) return E.right(undefined);
   const { object, decoded } = entry;

@@ -8,7 +8,9 @@ import { joinParts, RETRIES } from '../shared/message.ts';
 /** For errors that need a user or an operator to act. */
 const API_REJECTED: Requeue = after(15_000, 'the API server refuses what the teardown needs');
 
-/** The API server shows a pause or a change that the caches do not show yet. Usually a watch event arrives earlier. */
+/**
+ * The API server shows a pause or a change that the caches lack. Usually a watch event triggers a reconcile earlier.
+ */
 export const BLOCKED: Requeue = after(2_000, 'a profile may not be deleted now');
 
 export const LEFT_TO_OTHERS: Requeue = after(
@@ -28,7 +30,7 @@ export const PROFILE_LEFT: Requeue = after(
 export const schemaUnreadable = (reason: string): Requeue =>
   backOff(`the CRD of AWSFargateProfiles cannot be read: ${reason}`);
 
-/** The event may be all that the user sees, because the AWSFargateProfiles with their conditions may be gone. */
+/** Records an event, which may be all that the user sees: the AWSFargateProfiles with their conditions may be gone. */
 export function reportRejection(
   recorder: EventRecorder,
   { apiVersion, kind, metadata }: InvolvedObject,

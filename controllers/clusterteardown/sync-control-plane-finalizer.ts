@@ -28,9 +28,9 @@ interface Wait {
   readonly toldAt: Ms;
 }
 
-/** For another manager's deletion of the AWSFargateProfile. EKS takes two minutes per profile, one by one. */
+/** How long another manager may take to delete the AWSFargateProfile. EKS takes two minutes per profile, one by one. */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
-/** For a control plane that stays. This manager's cache may be behind, or another manager may begin the deletion. */
+/** How long it may take until an AWSFargateProfile's deletion begins. This manager's cache may also be behind. */
 const PATIENCE: Ms = 25_000;
 /** The shortest time between events about one object, because reconciles are frequent and events are limited. */
 const EVENT_INTERVAL: Ms = 30_000;
@@ -39,7 +39,7 @@ export class FinalizerSync {
   private readonly options: FinalizerSyncOptions;
   /** For each control plane, since when all attempts to remove the finalizer have failed. */
   private readonly persistentErrors: PersistentErrors;
-  /** For each control plane that is being deleted, the wait from its last reconcile. */
+  /** For each control plane that is being deleted, the wait that its last reconcile found. */
   private readonly waits = new Map<string, Wait>();
 
   constructor(options: FinalizerSyncOptions) {
@@ -74,7 +74,7 @@ export class FinalizerSync {
       : reportRejection(this.options.recorder, controlPlane, { message: reason, remedy }, context);
   }
 
-  /** Asks the API server, because a cache may be outdated, and with a watch filter contains only some objects. */
+  /** First lists AWSFargateProfiles in the API server: a cache may be outdated, and a watch filter hides objects. */
   private async removeFinalizer(
     cluster: ObjectKey,
     controlPlane: KubeObject,

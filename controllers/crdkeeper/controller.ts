@@ -15,7 +15,7 @@ const NAME = 'crdkeeper';
 /**
  * The CRD keeper restores the CRD of AWSFargateProfiles after CAPA has replaced it (flag --manage-crd). Watch events
  * trigger its reconciles, which read the API server. `recordNamespace` contains the ConfigMap with this controller's
- * changes, and a dry run creates its AWSFargateProfile there.
+ * changes. The dry run that probes CAPA's webhooks creates its AWSFargateProfile there too.
  */
 export function crdKeeperController(options: ControllerOptions & { readonly recordNamespace: string }): {
   readonly controller: Runnable;

@@ -10,7 +10,7 @@ const DOUBTS: Readonly<Record<Exclude<Answer['kind'], 'unclear'>, { readonly las
   // The API server calls a new webhook only after a moment, so an accepted dry run does not yet prove that the webhook
   // answers.
   served: { lasts: 2_000, because: 'the webhook may be too new for an answer' },
-  // A controller-runtime manager registers all its webhooks before it answers the first request.
+  // This answer is certain: a controller-runtime manager registers all webhooks before it answers a request.
   notServed: { lasts: 0, because: '' },
   notInstalled: UPGRADE,
   noWebhook: UPGRADE,

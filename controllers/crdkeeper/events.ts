@@ -18,7 +18,7 @@ export class KeeperEvents {
     this.recorder = recorder;
   }
 
-  /** Makes the next state be reported even if it was the last one reported. */
+  /** Forgets the last reported state, so that the next state is reported even if it is the same. */
   rests(): void {
     this.reported = undefined;
   }

@@ -21,7 +21,7 @@ export class KnownFields {
     this.fields = new Map(objects.map((object) => [object.metadata.uid, fieldsOf(object)]));
   }
 
-  /** Cached objects may still contain fields that another provider's CRD now hides. */
+  /** Adds the fields of cached objects, which may still contain fields that another provider's CRD now hides. */
   extend(objects: readonly KubeObject[]): void {
     for (const object of objects) {
       const { uid } = object.metadata;
@@ -52,7 +52,7 @@ const fieldsOf = (object: KubeObject): ReadonlySet<string> =>
 /** Part of the record annotation of an object that has nothing in AWS. */
 const NOTHING_IN_AWS = '"in":"nowhere"';
 
-/** The API server never drops annotations, and some repeat fields. */
+/** Returns the fields that are repeated in annotations, which the API server never drops. */
 function fieldsInAnnotations({ metadata }: KubeObject): readonly string[] {
   const { [RETAIN_ANNOTATION]: retain, [RECORD_ANNOTATION]: record = NOTHING_IN_AWS } = metadata.annotations ?? {};
   return [

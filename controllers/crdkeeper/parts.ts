@@ -6,7 +6,7 @@ import { crdOver } from '../shared/crd/stored-versions.ts';
 
 export const FIELD_MANAGER = 'capaf-crd-keeper';
 
-/** The keeper restores the CRD, or removes the webhook for AWSFargateProfiles from a webhook configuration of CAPA. */
+/** What the keeper restores: the CRD, or a webhook configuration of CAPA without the webhook for AWSFargateProfiles. */
 export type Part = 'crd' | WebhookPhase;
 export type WebhookPhase = 'mutating' | 'validating';
 

@@ -39,7 +39,7 @@ export class CrdKeeper {
   private readonly knownFields = new KnownFields();
   private probeState: ProbeState | undefined;
   private state: KeeperState | undefined;
-  /** From this monotonic time on, the API server certainly serves this controller's last change. */
+  /** Before this monotonic time, the API server may not serve this controller's last change yet. */
   private propagationEndsAt: Ms = Number.NEGATIVE_INFINITY;
   /**
    * Whether the ConfigMap may contain a restoration that may not have succeeded, or lost fields without the objects
@@ -86,7 +86,7 @@ export class CrdKeeper {
     return this.carryOut(decision, observation, record, context);
   }
 
-  /** Updates which restorations have succeeded. */
+  /** Reads the record, and marks the restorations that have succeeded. `undefined` if the record is unreadable. */
   private async readRecord({ inOrder }: Observation, signal: AbortSignal): Promise<KeeperRecord | undefined> {
     const { records } = this.options;
     const read = await records.read(signal);
@@ -105,8 +105,8 @@ export class CrdKeeper {
       case 'leaveToCapa':
         return this.leaveToCapa(decision.webhook, observation, context);
       case 'wait':
-        // A stopped keeper stays `stopped`. But `capaServes` also stays while CAPA restarts, because only this state
-        // prevents the manager from changing AWS.
+        // A stopped keeper stays `stopped` while it waits. But while CAPA restarts, the state `capaServes` is kept,
+        // because only this state prevents the manager from changing AWS.
         if (record.stopped === undefined || this.state?.kind === 'capaServes') return this.wait(decision, context);
         await this.stop(decision.parts, observation, record, context);
         return after(decision.after ?? WHILE_FOREIGN, decision.because);
@@ -196,7 +196,7 @@ export class CrdKeeper {
         restored.push(part);
       }
     } catch (error) {
-      // After any other error, the restoration may have succeeded. The next reconcile finds out.
+      // Only a refusal shows that the restoration has failed. After any other error, the next reconcile finds out.
       if (isRefused(error)) await records.write(restored.length === 0 ? record : withAllRestored(), signal);
       // Another client has changed the list of webhooks since this reconcile read it.
       if (isInvalid(error) && !parts.includes('crd')) return CONFLICT;

@@ -11,7 +11,7 @@ const Restoration = object({
   at: integer({ format: 'int64' }),
   /** The restored parts. Only these can be reverted by another client. */
   parts: list(string()),
-  /** Restorations that may have failed. After a lost answer or a crash, only the API server shows the result. */
+  /** Parts whose restoration has begun, and may have succeeded: only the API server shows whether it has. */
   begun: optional(list(string())),
   /** The fields dropped under another provider's CRD, until `lost` lists the objects that lost them. */
   dropped: optional(list(string())),
@@ -20,7 +20,7 @@ const Restoration = object({
 });
 interface Restoration extends TypeOf<typeof Restoration> {}
 
-/** The CRD keeper needs the record of its changes after a restart of the manager. */
+/** The CRD keeper's own changes, which it has to know after a restart of the manager. */
 const KeeperRecord = object({
   restorations: list(Restoration),
   /** Set after {@link MOST_REVERTS} reverts. `writers` are names of field managers in metadata.managedFields. */
@@ -43,7 +43,7 @@ export function parseRecord(text: string): KeeperRecord | undefined {
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
 
-/** Moves the begun parts that `isRestored` accepts to the restored parts, or returns the same record. */
+/** Moves the begun parts that `isRestored` accepts to the restored parts. Returns the same record if there are none. */
 export function withRestored(record: KeeperRecord, isRestored: (part: string) => boolean): KeeperRecord {
   const restored = record.restorations.at(-1)?.begun?.filter(isRestored) ?? [];
   return restored.length === 0
@@ -57,7 +57,7 @@ export function withRestored(record: KeeperRecord, isRestored: (part: string) =>
 export const withDropped = (record: KeeperRecord, dropped: readonly string[]): KeeperRecord =>
   withLast(record, (last) => ({ ...last, dropped }));
 
-/** So that the keeper reports the objects that lost fields only once. */
+/** Replaces the dropped fields by the objects that lost them, so that the keeper reports these only once. */
 export const replaceDroppedByLost = (record: KeeperRecord, lost: readonly string[]): KeeperRecord =>
   withLast(record, ({ dropped: _listed, ...last }) => ({ ...last, lost }));
 

@@ -57,7 +57,7 @@ const DENIED = /admission webhook "([^"]*)" denied/;
 const NO_SUCH_PATH = /the server could not find the requested resource/;
 const NO_SUCH_SERVICE = /service "[^"]*" not found/;
 
-/** Without an error, the API server has accepted the dry run. */
+/** `error` is the API server's answer to the dry run, and `undefined` if it has accepted the dry run. */
 export function interpret(error: KubeError | undefined, entries: readonly WebhookEntry[]): Answer {
   const decisive = entries.find(({ isDecisive }) => isDecisive);
   if (error === undefined)

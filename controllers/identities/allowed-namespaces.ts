@@ -29,7 +29,7 @@ export function checkAllowedNamespaces(
     : { kind: 'dependsOnLabels', selector };
 }
 
-/** Go's zero value. `matchLabels: {}` counts as a set field. */
+/** Whether the selector is Go's zero value. `matchLabels: {}` counts as a set field. */
 const isZeroValue = (selector: LabelSelector | undefined): boolean =>
   selector?.matchLabels === undefined && selector?.matchExpressions === undefined;
 

@@ -126,7 +126,10 @@ function newCache(
   return reflector;
 }
 
-/** An object in the first list counts as unchanged, because `newCache` reports a late first list as one change. */
+/**
+ * Ignores the objects of the first list, one by one. If that list completes only after the start, `newCache` reports it
+ * once, as a change of all identities.
+ */
 const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'
     ? !jsonEqual(view(change.previous), view(change.object))

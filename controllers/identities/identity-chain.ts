@@ -31,8 +31,8 @@ interface CredentialChain {
   /** The start of the chain. If undefined, the chain starts with the manager's credentials. */
   readonly staticIdentity?: AWSClusterStaticIdentity;
   /**
-   * In the order of assumption: the first with the credentials of the static identity or the manager, each further one
-   * with the previous role's session.
+   * In the order in which the roles are assumed: the first with the credentials of the static identity or the manager,
+   * each further role with the session of the previous one.
    */
   readonly roleIdentities: readonly AWSClusterRoleIdentity[];
 }
@@ -47,7 +47,7 @@ export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ k
  * Follows `sourceIdentityRef` to the source of the credentials. Each identity on the way must allow the namespace, and
  * must not occur twice.
  *
- * Without `reference`, the chain returns the manager's own credentials, if the AWSClusterControllerIdentity `default`
+ * Without `reference`, the result is the manager's own credentials, if the AWSClusterControllerIdentity `default`
  * allows the namespace or does not exist. Otherwise a client could gain these credentials by removing the identity
  * reference from an object's status.
  */

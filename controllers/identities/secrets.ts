@@ -16,7 +16,7 @@ const ACCESS_KEY_ID = 'AccessKeyID';
 const SECRET_ACCESS_KEY = 'SecretAccessKey';
 const SESSION_TOKEN = 'SessionToken';
 
-/** Must be longer than {@link POLL_PERIOD}. */
+/** How long a read of credentials is reused. Longer than {@link POLL_PERIOD}, so that polls renew it in time. */
 const CREDENTIALS_TTL: Ms = 60_000;
 /** A read without complete credentials is reused for this long, because a thousand objects may share one Secret. */
 const PROBLEM_TTL: Ms = 5_000;
@@ -41,7 +41,7 @@ class CachedSecret {
   freshUntil: Ms = 0;
   /** The monotonic time of the last read that the API server answered with the Secret or with 404 (Not Found). */
   answeredAt: Ms = 0;
-  /** Detects a change. Stays when the content itself is forgotten. */
+  /** Shows whether a later read finds a change. Kept when the content itself is forgotten. */
   lastFingerprint: string | undefined;
 }
 
@@ -91,7 +91,7 @@ export class Secrets implements Runnable {
     if (entry !== undefined) entry.state = undefined;
   }
 
-  /** While no Secret is in use, no timer runs. */
+  /** Polls the Secrets in use. While there are none, no timer runs. */
   async run(signal: AbortSignal): Promise<void> {
     this.stop = signal;
     while (!signal.aborted) {

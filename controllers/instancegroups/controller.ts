@@ -32,7 +32,7 @@ export function instanceGroupController(options: ControllerOptions): {
     ...(watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${watchFilter}` }),
   });
   groups.onChange(({ object }) => queue.add(keyOf(object)));
-  // While InstanceGroups are not served, changes of AWSFargateProfiles do not enqueue anything.
+  // Enqueues all InstanceGroups once they are served, because changes of AWSFargateProfiles enqueue none before.
   groups.onSync((isSynced) => {
     const listing = groups.list();
     if (isSynced && listing.kind === 'listed') for (const group of listing.objects) queue.add(keyOf(group));

@@ -40,12 +40,12 @@ export interface Decision {
 export interface GroupInputs {
   readonly group: KubeObject;
   readonly profile: TypedEntry<AWSFargateProfile> | undefined;
-  /** Set if the AWSFargateProfile lacks this watch filter. This manager's watches then do not report its changes. */
+  /** This manager's watch filter, if the AWSFargateProfile lacks it: its changes then trigger no reconcile. */
   readonly otherThan?: string;
 }
 
 const DELETING = plainState('Deleting', 'The AWSFargateProfile is being deleted');
-/** The InstanceGroup has a different provisioner, and nothing of this controller is left. */
+/** For an InstanceGroup with a different provisioner, when this controller has deleted all that it created for it. */
 const LEFT_TO_KEIKO = plainState(
   'Deleting',
   `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} stays, because keiko may have made something else of this InstanceGroup`,
@@ -53,14 +53,15 @@ const LEFT_TO_KEIKO = plainState(
 const CREATING = plainState('InitCreate', 'The AWSFargateProfile is to be created');
 const stay = (state: GroupState): Decision => ({ action: { kind: 'none' }, state });
 
-/** If the provisioner was eks-fargate, the InstanceGroup still has this controller's finalizer. */
+/** Includes an InstanceGroup whose provisioner was eks-fargate before: it still has this controller's finalizer. */
 export const isReconciled = (group: KubeObject): boolean =>
   isFargateGroup(group) || hasFinalizer(group, GROUP_FINALIZER);
 
 /**
- * Returns `undefined` if this controller must not change the InstanceGroup, because it has a different provisioner and
- * nothing of this controller, is paused or being moved, or is being deleted without an AWSFargateProfile and without
- * this controller's and keiko's finalizers.
+ * Returns `undefined` if this controller must not change the InstanceGroup:
+ * - It is paused or being moved.
+ * - Its provisioner is not eks-fargate, and it has neither this controller's finalizer nor an AWSFargateProfile.
+ * - It is being deleted, owns no AWSFargateProfile, and has neither this controller's finalizer nor keiko's.
  */
 export function decide(inputs: GroupInputs): Decision | undefined {
   const { group, profile } = inputs;
@@ -71,7 +72,7 @@ export function decide(inputs: GroupInputs): Decision | undefined {
   return isFargateGroup(group) ? decideLife(inputs) : stay(provisionerChanged(owned));
 }
 
-/** The provisioner was changed after this controller had reconciled the InstanceGroup. */
+/** The state if the provisioner was changed after this controller had reconciled the InstanceGroup. */
 function provisionerChanged(profile: KubeObject | undefined): GroupState {
   const [kept, deleted] =
     profile === undefined
@@ -175,7 +176,7 @@ const isInAws = ({ status = {} }: AWSFargateProfile): boolean =>
   status.profileARN !== undefined ||
   status.createRequestedAt !== undefined;
 
-/** keiko had begun to reconcile the InstanceGroup, and it was deleted before this controller took it over. */
+/** The state if keiko had reconciled the InstanceGroup, which was then deleted before this controller took it over. */
 function notTakenOver(group: KubeObject): GroupState {
   const decoded = decodeFargateGroup(group);
   const { profile, role } = E.isRight(decoded)

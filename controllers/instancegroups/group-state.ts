@@ -23,7 +23,7 @@ export interface GroupState {
   /** In CamelCase, for events about the InstanceGroup. */
   readonly reason: string;
   readonly message: string;
-  /** Whether a user must act. True for each `Error`, and for a `Ready` profile that cannot follow its group. */
+  /** Whether a user must act. True for each `Error`, and if a `Ready` profile does not follow its InstanceGroup. */
   readonly isProblem?: true;
 }
 

@@ -65,8 +65,8 @@ const toSelector = ({ namespace, labels }: FargateGroupSelector) => ({
 const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs', 'additionalTags', 'adoptionPolicy'];
 
 /**
- * Returns `undefined` if nothing differs. Keeps region and identity in spec.eksCluster, because users can set them, and
- * spec.updateStrategy, except for type and drainTimeout if the InstanceGroup's annotations set them.
+ * Returns `undefined` if nothing differs. Keeps what users can set on the AWSFargateProfile: region and identity in
+ * spec.eksCluster, and spec.updateStrategy. But annotations of the InstanceGroup override its type and drainTimeout.
  */
 export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
   const spec = isRecord(existing) ? existing : {};

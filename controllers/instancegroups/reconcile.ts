@@ -54,7 +54,7 @@ export class InstanceGroupReconciler {
     }
   };
 
-  /** If the API server refuses the action, the refusal becomes the InstanceGroup's state. */
+  /** Returns the API server's refusal, if any, as the state to report on the InstanceGroup. */
   private async carryOut(
     { group }: GroupInputs,
     action: Action,
@@ -73,7 +73,7 @@ export class InstanceGroupReconciler {
     }
   }
 
-  /** No write may drop fields under another provider's CRD, or change an AWSFargateProfile that CAPA reconciles. */
+  /** Prevents writes that would drop fields, or would change an AWSFargateProfile that CAPA reconciles. */
   private async findSchemaBlocker({ kind }: Action, signal: AbortSignal): Promise<GroupState | undefined> {
     if (kind !== 'createProfile' && kind !== 'updateProfile' && kind !== 'claimProfile') return undefined;
     const schema = await this.options.schema.checkRecently(signal);
@@ -89,7 +89,7 @@ export class InstanceGroupReconciler {
     return errorState('ForeignSchema', `${problem}. ${FOREIGN_SCHEMA_REMEDY}`);
   }
 
-  /** Left if the InstanceGroup is gone, or a kind has not been listed yet. */
+  /** Returns a Left if the InstanceGroup is gone, or a kind has not been listed yet. */
   private async readInputs(key: ObjectKey, signal: AbortSignal): Promise<E.Either<Requeue, GroupInputs>> {
     const { groups, profiles } = this.options;
     const group = groups.lookup(key);
@@ -105,7 +105,7 @@ export class InstanceGroupReconciler {
     return E.right({ group: group.object, profile: undefined, ...(await this.readHidden(group.object, signal)) });
   }
 
-  /** The watch filter may hide an AWSFargateProfile, for example because its group got another manager's label. */
+  /** Reads an AWSFargateProfile that the watch filter hides, for example because it has another manager's label. */
   private async readHidden(group: KubeObject, signal: AbortSignal): Promise<Partial<GroupInputs>> {
     const { client, profiles, watchFilter } = this.options;
     if (watchFilter === undefined || !isReconciled(group)) return {};
@@ -140,5 +140,5 @@ const RETRY_REFUSED: Requeue = after(30 * 60_000, 'the InstanceGroup has an erro
 /** For refusals that do not depend on the spec, or while another provider's CRD is installed. */
 const RETRY_SOON: Requeue = after(15_000, 'the API server refuses a request');
 
-/** This manager's watches do not report changes of the AWSFargateProfile. */
+/** This manager reconciles again, because its watches do not report changes of the AWSFargateProfile. */
 const WATCHED_ELSEWHERE: Requeue = after(15_000, 'another manager reconciles the AWSFargateProfile');

@@ -82,7 +82,7 @@ export class GroupReporter {
   }
 }
 
-/** Returns a role that stays in AWS, for example keiko's. `undefined` if spec.roleARN refers to it. */
+/** Returns a role that the controller uses but never deletes, such as keiko's. `undefined` with spec.roleARN. */
 function keptRoleOf(profile: TypedEntry<AWSFargateProfile> | undefined): string | undefined {
   if (profile === undefined || E.isLeft(profile.decoded)) return undefined;
   const { spec, status = {} } = profile.decoded.right;

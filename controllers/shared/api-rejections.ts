@@ -68,7 +68,7 @@ const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (name: string, mess
   [NOT_GRANTED, () => GRANT],
 ];
 
-/** The server of the webhook answers, but does not serve its path. */
+/** The webhook's server answers, but serves nothing at the webhook's path. */
 const PATH_NOT_SERVED = /could not find the requested resource/;
 const WEBHOOK_SERVICE = /Post "https:\/\/([^./"]+)\.([^./"]+)\.svc\b/;
 

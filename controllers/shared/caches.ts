@@ -48,13 +48,14 @@ export const BY_CLUSTER = 'cluster';
 export const BY_EKS_CLUSTER = 'eksCluster';
 /** AWSFargateProfiles with spec.clusterName, by namespace and name of the EKS cluster in status. */
 const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
-/** By namespace and requested role, in lower case. Computes each role name, which may be a hash, once per version. */
+/** By namespace and requested role, in lower case. The name, which may be a hash, is computed once per version. */
 export const BY_ROLE = 'role';
 /** By account, region and name of the EKS cluster that AWS has confirmed. */
 export const BY_LOCATION = 'location';
 /**
- * AWSFargateProfiles that wait for a change in EKS, sorted by {@link turnOrderOf}. The keys are the results of {@link
- * turnGroupOf} and {@link turnGroupOfLocation}.
+ * AWSFargateProfiles that want a turn to change a profile in EKS, which changes one per cluster at a time. Sorted by
+ * {@link turnOrderOf}. The keys are {@link turnGroupOf} and, once AWS has confirmed the EKS cluster, also
+ * {@link turnGroupOfLocation}.
  */
 export const BY_TURN = 'turn';
 export const BY_NAMESPACE = 'namespace';
@@ -69,7 +70,9 @@ export interface CachesOptions {
   readonly logger: Logger;
   /** If undefined, all namespaces are cached and reconciled. */
   readonly namespace?: string;
-  /** Cached AWSFargateProfiles and reconciled objects must have this watch-filter label. If undefined, all count. */
+  /**
+   * The label that AWSFargateProfiles need to be cached, and objects to be reconciled. If undefined, they need none.
+   */
   readonly watchFilter?: string;
 }
 
@@ -163,7 +166,7 @@ export const newTypedCaches = ({
   controlPlanes: new TypedStore(controlPlanes, decodeNamedControlPlane),
 });
 
-/** Adds the name of the EKS cluster once, because it may be a hash. */
+/** Computes the default name of the EKS cluster once, when the object is decoded, because the name may be a hash. */
 const decodeNamedControlPlane = (object: KubeObject): Decoded<AWSManagedControlPlane> =>
   map((decoded: AWSManagedControlPlane): AWSManagedControlPlane => {
     const { name, namespace } = decoded.metadata;
@@ -221,7 +224,7 @@ export const PROFILE_INDEXES = {
   [BY_NAMESPACE]: ({ metadata }: KubeObject): readonly string[] => [metadata.namespace ?? ''],
 };
 
-/** Returns nothing if the controller does not manage the object's role. */
+/** Returns the key of the object's role in {@link BY_ROLE}, or nothing if the controller does not manage the role. */
 export function rolesOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
   const name = isRight(decoded) ? roleNameOf(decoded.right)?.toLowerCase() : undefined;
   return name === undefined || !isRight(decoded)
@@ -235,7 +238,7 @@ export const eksClusterOfControlPlane = ({ metadata, spec }: KubeObject): readon
   return [keyText({ namespace, name })];
 };
 
-/** An index, and the value in it that all AWSFargateProfiles of one cluster share. */
+/** An index, and the key in it that all AWSFargateProfiles of one cluster share. */
 export interface ClusterIndex {
   readonly index: typeof BY_CLUSTER | typeof BY_EKS_CLUSTER | typeof BY_RECORDED_EKS_CLUSTER;
   readonly value: string;
@@ -268,7 +271,7 @@ export function turnGroupOf(object: Pick<AWSFargateProfile, 'metadata' | 'spec' 
   return cluster && [cluster.index, cluster.value, region, identityRef?.kind, identityRef?.name].join(' ');
 }
 
-/** Several Clusters and namespaces may share this EKS cluster. */
+/** Returns a key for all objects of the EKS cluster at this location. Several Clusters and namespaces may share it. */
 export const turnGroupOfLocation = (location: string): string => `${BY_LOCATION} ${location}`;
 
 function turnGroupsOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
@@ -277,7 +280,7 @@ function turnGroupsOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
   return [...(group === undefined ? [] : [group]), ...confirmedLocationsOf(decoded.right).map(turnGroupOfLocation)];
 }
 
-/** Reads the label `cluster.x-k8s.io/cluster-name` too, because the owner reference is set later. */
+/** Reads the label `cluster.x-k8s.io/cluster-name` too, because Cluster API sets the owner reference later. */
 export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   const { namespace = '', ownerReferences = [], labels = {} } = metadata;
   const owners = ownerReferences
@@ -296,7 +299,10 @@ export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[
   return typeof name === 'string' && namespace !== undefined && !isElsewhere ? [keyText({ namespace, name })] : [];
 };
 
-/** Includes objects with spec.clusterName and with spec.eksCluster. Objects that cannot be decoded are missing. */
+/**
+ * Returns the other objects of the cluster, whether they refer to it in spec.clusterName or in spec.eksCluster. Omits
+ * objects that cannot be decoded.
+ */
 export function listSiblings(
   object: AWSFargateProfile,
   profiles: TypedStoreReader<AWSFargateProfile>,

@@ -15,8 +15,8 @@ export interface FreshProfilesSources {
 }
 
 /**
- * How long the cache may lag. While 200 objects were deleted, the median wait was 29 ms; a quarter exceeded 100 ms,
- * because nothing changed and the watch reported no newer resourceVersion.
+ * How long a read waits for the cache to catch up. While 200 objects were deleted, the median wait was 29 ms. A quarter
+ * of the waits exceeded 100 ms, because nothing changed, so the watch reported no newer resourceVersion.
  */
 const MAX_WATCH_LAG: Ms = 200;
 
@@ -62,9 +62,12 @@ export function newReadFreshProfiles<A extends object>(
 }
 
 /**
- * A list request for one object returns the resourceVersion that the cache must reach. Returns `undefined` if the cache
- * is missing, unfilled, late, from before an etcd restore, or filled under another provider's CRD, which may lack
- * fields. Also returns `undefined` if a list of all objects has only one page anyway.
+ * Returns the cached objects, once the cache has the resourceVersion that a list request for one object returns.
+ * Returns `undefined` if the cache
+ * - is missing, incomplete, or does not catch up in time.
+ * - contains objects from before a restore of etcd.
+ * - may lack fields, because the API server served another provider's CRD.
+ * - has so few objects that a list of all has only one page anyway.
  */
 async function readCache({ client, clock, profiles, schema }: FreshProfilesSources, signal: AbortSignal) {
   if (profiles === undefined || !schema.isSettled()) return undefined;

@@ -65,7 +65,7 @@ export async function findLiveBlocker(
   if (isMoving(now)) return 'the object is being moved away';
   if (hasPausedAnnotation(now)) return 'the object is paused';
   if (now.metadata.generation !== object.metadata.generation) return 'the object has changed';
-  // The generation covers the spec, but not the retain annotation.
+  // A change of the retain annotation does not change the generation.
   const metadata = { ...now.metadata, namespace: object.metadata.namespace };
   if (isRetained({ ...object, metadata }) !== isRetained(object)) return 'the object has changed';
   if (cluster === undefined) return undefined;

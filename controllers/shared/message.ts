@@ -4,7 +4,7 @@ export interface Quote {
   readonly said: string;
 }
 
-/** The parts of a message for users. Each part is made of sentences, the last one without its period. */
+/** The parts of a message for users. Each part is one or more sentences, without the final period. */
 export interface MessageParts {
   /** What is wrong with which object. */
   readonly problem: string;
@@ -23,7 +23,7 @@ export function joinParts({ problem, remedy, outlook, quote }: MessageParts): st
   return joinSentences([problem, remedy, outlook, quote && `${introductionOf(quote)}: ${quote.said}`]);
 }
 
-/** Joins texts that may end with a period. A single text stays as it is. */
+/** Joins texts that may end with a period. A single text is returned unchanged. */
 export function joinSentences(texts: readonly (string | undefined)[]): string {
   const given = texts.filter((text) => text !== undefined);
   return given.length > 1 ? `${given.map((text) => text.replace(/\.$/, '')).join('. ')}.` : given.join('');

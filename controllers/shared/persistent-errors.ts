@@ -23,14 +23,14 @@ export class PersistentErrors {
     this.clock = clock;
   }
 
-  /** Returns `undefined` if writes have not failed long enough. */
+  /** Returns `undefined` if the object's writes have failed for less than {@link PATIENCE}. */
   conflict(key: ObjectKey): ApiRejection | undefined {
     return this.isLong(key) ? CONFLICT : undefined;
   }
 
   /**
-   * Returns `undefined` if requests have not failed long enough, and for requests without an answer, because the API
-   * server would not accept a status that reports them either.
+   * Returns `undefined` if the object's requests have failed for less than {@link PATIENCE}, or if `error` shows that
+   * the API server does not answer: then it would not accept a status that reports the failure either.
    */
   failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
     if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;

@@ -9,8 +9,8 @@ export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileNam
 }
 
 /**
- * The names of the role and of replacements derive from this name. If a client removes spec.profileName under
- * updateStrategy Reject, the name in the record counts, because EKS cannot rename the profile.
+ * Returns the name from which the names of the role and of replacements derive. If a client removes spec.profileName
+ * under updateStrategy Reject, this is the name in the record, because EKS cannot rename the profile.
  */
 export function baseNameOf(object: AWSFargateProfile, record: ProfileRecord = recordOf(object)): ProfileName {
   const computed = profileNameOf(object);
@@ -28,8 +28,8 @@ export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
 }
 
 /**
- * Returns `undefined` with spec.roleARN, and if neither spec nor record contains a cluster, because the API server may
- * have dropped the fields under another provider's CRD.
+ * Returns `undefined` if spec.roleARN is set, or if neither spec nor record contains a cluster: the API server may have
+ * dropped the fields under another provider's CRD.
  */
 export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const { roleARN, roleName, clusterName, eksCluster } = object.spec;

@@ -23,8 +23,8 @@ interface ProfileWriterOptions {
 }
 
 /**
- * Each patch contains the resourceVersion on which it is based, so it never overwrites another client's change. The
- * answer is stored in the cache at once, so the next reconcile sees it.
+ * Each patch contains the resourceVersion on which it is based, so it never overwrites another client's change. The API
+ * server's answer is stored in the cache at once, so the next reconcile sees it.
  */
 export class ProfileWriter {
   private readonly options: ProfileWriterOptions;
@@ -38,8 +38,9 @@ export class ProfileWriter {
   }
 
   /**
-   * The watch may deliver a version before the API server has answered the write. Until the answer, each version counts
-   * as this process's own. Afterwards, `onForeignChange` is called if one came from another client.
+   * Whether this process wrote this version. The watch may deliver a version before the API server has answered the
+   * write. Until the answer, each version counts as this process's own. Then `onForeignChange` is called if another
+   * client wrote one of them.
    */
   isOwnWrite({ metadata }: KubeObject): boolean {
     const key = keyText(keyOf({ metadata }));
@@ -54,7 +55,7 @@ export class ProfileWriter {
 
   /**
    * Returns `undefined` if another client wrote first, or if the object no longer exists. An empty patch only checks
-   * that, and an `undefined` patch sends nothing.
+   * for this, and an `undefined` patch sends nothing.
    */
   async patchMetadata(
     object: AWSFargateProfile,

@@ -11,7 +11,7 @@ import { findProfileNameProblem, findRoleNameProblem } from '../../pkg/fargate/n
 // never pruned by the API server, and `clusterctl move` and backups keep them. A record proves nothing: the tags of a
 // profile or role show who owns it. The reasons are in docs/adr/0024.
 
-/** The profile exists or may exist here. */
+/** Where in AWS the profile exists or may exist. */
 export interface KnownLocation {
   readonly account: AccountId;
   readonly region: string;
@@ -42,8 +42,8 @@ export interface RecordedProfile {
   /** Since when the profile has been ACTIVE and matched the spec, in ms since 1970. */
   readonly activeSince?: Ms;
   /**
-   * Since when the profile's pods are being moved to its replacement, in ms since 1970. It counts only if the
-   * replacement has been ACTIVE and matched the spec since an earlier time.
+   * Since when the profile's pods are being moved to its replacement, in ms since 1970. Ignored if the replacement has
+   * been ACTIVE and matched the spec only since a later time.
    */
   readonly drainSince?: Ms;
 }
@@ -75,7 +75,7 @@ export interface ProfileRecord {
   /** The access entry of this role in the EKS cluster is being recreated. */
   readonly entry?: RoleArn;
   readonly deleting?: true;
-  /** Keys from newer versions of the manager. They stay unchanged. */
+  /** Keys that newer versions of the manager have written. They are kept unchanged. */
   readonly others?: UnknownRecord;
 }
 
@@ -332,5 +332,5 @@ function parseLocation(value: unknown): Location {
   return { kind: 'known', account: AccountId.of(account), region, eksCluster: EksClusterName.of(eksCluster) };
 }
 
-/** Users can write any text into an annotation, and messages show the location. */
+/** Restricts the characters, because users can write any text into an annotation, and messages show the location. */
 const LOCATION = /^(?<account>\d{12})\/(?<region>[a-z0-9-]{1,63})\/(?<eksCluster>[A-Za-z0-9][\w-]{0,99})$/;

@@ -10,8 +10,9 @@ import { hasFinalizer, hasPausedAnnotation, isDeleting, isMoving, isProvisioned 
 const ACTIVE: FargateProfile['status'] = 'ACTIVE';
 
 /**
- * True if the object is being deleted and has a profile in the record, was never provisioned, or has a profile that no
- * longer works or is being replaced.
+ * Whether the object may have to create or delete a profile in EKS:
+ * - It is being deleted, and may have a profile.
+ * - It is not being deleted, and was never provisioned, or has a profile that no longer works or is being replaced.
  */
 export function wantsTurn(object: AWSFargateProfile): boolean {
   const { profileStatus, profileARN } = object.status ?? {};
@@ -22,6 +23,6 @@ export function wantsTurn(object: AWSFargateProfile): boolean {
   return hasFinalizer(object) && (profiles.length > 0 || profileARN !== undefined);
 }
 
-/** Deletions sort first, then older objects. Objects of the same second are sorted by name. */
+/** Deletions sort first, then older objects. Objects that were created in the same second are sorted by name. */
 export const turnOrderOf = ({ metadata }: Pick<KubeObject, 'metadata'>): string =>
   `${isDeleting({ metadata }) ? 'deletion' : 'life'} ${metadata.creationTimestamp ?? ''} `;

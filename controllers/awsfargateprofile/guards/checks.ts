@@ -28,7 +28,7 @@ import { CREATE_FAILED } from '../model/profile-status.ts';
 
 export interface CheckServices extends LiveGuardServices, RoleUserServices {
   readonly clock: Clock;
-  /** In ms. 0 or less if this process may have lost its leader lease. */
+  /** How much time a change may take, in ms. 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
 }
 
@@ -68,7 +68,10 @@ export function afterSurvey(): Check {
   };
 }
 
-/** An object in another namespace may have adopted a resource that lacks this controller's tags. */
+/**
+ * Reads the tags again before a change of a resource that lacks this controller's tags, because an object in another
+ * namespace may have adopted the resource.
+ */
 export function tagsUnchanged(): Check {
   return async (mutation, reconcile) => {
     const known = tagsWithoutOwner(mutation, reconcile);
@@ -126,7 +129,7 @@ export interface LiveChecks {
 export interface LiveCheckSources {
   readonly client: KubeClient;
   readonly clusters: () => Resource | undefined;
-  /** The pause of this Cluster also pauses the object. Left if the Cluster is not known yet. */
+  /** Returns the Cluster whose pause also pauses the object. Left if the Cluster is not known yet. */
   readonly clusterKeyOf: (object: AWSFargateProfile) => E.Either<string, ObjectKey | undefined>;
 }
 
@@ -149,7 +152,7 @@ export const newLiveGuards = (services: LiveGuardServices): readonly Check[] => 
   schemaIsOurs(services),
 ];
 
-/** The cache may not show yet that the object is paused, changed, gone or being moved. */
+/** Asks the API server, because the cache may not show yet that the object is paused, changed, gone or being moved. */
 export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check {
   return async (mutation, { object, signal }) => {
     if (!isDestructive(mutation)) return undefined;
@@ -159,8 +162,8 @@ export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check 
 }
 
 /**
- * Another provider's CRD hides the fields that it lacks, so the spec may differ from the one that the API server shows.
- * The check at the start of the reconcile may be outdated by now.
+ * Checks the installed CRD again, because the check at the start of the reconcile may be outdated by now. Another
+ * provider's CRD hides the fields that it lacks, so this process may not know the whole spec.
  */
 export function schemaIsOurs({ schema }: Pick<LiveGuardServices, 'schema'>): Check {
   return async (mutation, { signal }) => {

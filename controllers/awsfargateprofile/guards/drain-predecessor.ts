@@ -22,15 +22,18 @@ import { type Obstacle, type Preparation, type ReconcileState, stop } from './gu
 export interface DrainServices extends LiveGuardServices {
   readonly clock: Clock;
   readonly openPods: OpenPods;
-  /** In ms. 0 or less if this process may have lost its leader lease. */
+  /** How much time a change may take, in ms. 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
   readonly recordEviction: (answer: Eviction['kind']) => void;
   readonly writeRecord: (reconcile: ReconcileState, record: ReconcileState['record']) => Promise<Obstacle | undefined>;
 }
 
-/** The interval between reconciles during a drain. Others come sooner, for example when a Cluster changes. */
+/** The interval between a drain's steps. A reconcile that another event triggers sooner reuses the last result. */
 export const DRAIN_INTERVAL: Ms = 10_000;
-/** A reconcile keeps a worker busy, so each list has a time limit. The next reconcile continues. */
+/**
+ * The time limit for connecting to the workload cluster, and for listing its pods, because a reconcile occupies a
+ * worker.
+ */
 const LIST_LIMIT: Ms = 15_000;
 /** No eviction begins later than this after the first one. Each eviction has its own limit. */
 const EVICTIONS_BEGIN_WITHIN: Ms = 5_000;
@@ -129,7 +132,9 @@ interface Evicted {
 
 const NONE: Evicted = { answers: [] };
 
-/** Evicts `pods` in order until a request shows that there is no access. */
+/**
+ * Begins evictions in the order of `pods`, until the time is over or a request shows that the manager has no access.
+ */
 async function evict(
   { clock, mutationTimeLeft, recordEviction }: DrainServices,
   access: PodAccess,
@@ -160,7 +165,10 @@ async function evict(
   return { answers: inOrder, ...(problem && { problem }) };
 }
 
-/** Returns a workload cluster's errors as a problem. Throws errors of a stopping manager, and bugs. */
+/**
+ * Returns an error of the workload cluster as a problem. Rethrows the error if the manager is stopping, or if it is a
+ * bug.
+ */
 async function attempt<A>(
   { signal, target }: ReconcileState,
   work: () => Promise<E.Either<DrainProblem, A>>,

@@ -35,7 +35,7 @@ export interface ReconcileState {
 
 export type Obstacle =
   | { readonly kind: 'stop'; readonly reason: Reason }
-  /** The role or its access entry stays, because `by` uses it. The execution continues with the other changes. */
+  /** The role or its access entry is kept, because `by` uses it. The execution continues with the other changes. */
   | { readonly kind: 'keep'; readonly by: string };
 
 export const stop = (reason: Reason): Obstacle => ({ kind: 'stop', reason });
@@ -51,7 +51,7 @@ export interface Guards {
   readonly preparations: readonly Preparation[];
 }
 
-/** A request that the API server rejects is an obstacle too. Throws other errors. */
+/** Returns the first obstacle. A request that the API server rejects is an obstacle too. Throws other errors. */
 export async function findObstacle(
   { checks, preparations }: Guards,
   mutation: Mutation,

@@ -38,8 +38,8 @@ export function newPreparations(services: PreparationServices): readonly Prepara
     // This comes before `takeTurn`, so that the other objects of the EKS cluster do not wait for pods.
     drainPredecessor({ ...services, writeRecord: (reconcile, record) => writeRecord(services, reconcile, record) }),
     takeTurn(services),
-    // A waiting object must not send these requests to the API server, and the answers must be new when the change is
-    // sent. So they come after `takeTurn`.
+    // These come after `takeTurn`, so that an object that waits for its turn does not send their requests to the API
+    // server, and so that the answers are new when the change is sent.
     confirmFinalizer(services),
     roleShareable(services),
     ...newLiveGuards(services),
@@ -63,7 +63,7 @@ export function reportNotReady({
     const status = statusBefore(object, reason, { desired, observed, after: observed, plan }, clock.now());
     if (status === undefined) return undefined;
     const written = await profileWriter.patchStatus(object, status, signal);
-    // The conditions already report this, so no event follows.
+    // Marks the reason as reported, so that no event follows: the conditions already show it.
     if (written !== undefined)
       reconcile.retry.update((state) => ({ ...state, told: { problem: messageOf(reason), advice: [] } }));
     return continueWith(reconcile, written);
@@ -71,9 +71,9 @@ export function reportNotReady({
 }
 
 /**
- * If the manager crashes right after a change, the next process finds the AWS resource through the record. Before its
- * first change, a reconcile sends even an unchanged record, so that a manager with an old cache gets a conflict and
- * changes nothing.
+ * Records the change before AWS gets the request. If the manager crashes right afterwards, the next process finds the
+ * AWS resource through the record. Before its first change, a reconcile sends even an unchanged record, so that a
+ * manager with an old cache gets a conflict and changes nothing.
  */
 export function recordChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, reconcile) => {
@@ -107,7 +107,10 @@ function continueWith(reconcile: ReconcileState, written: AWSFargateProfile | un
   return undefined;
 }
 
-/** If another client's change is in the way, first asks EKS whether this change has ended. */
+/**
+ * Takes the object's turn to create or delete a profile of the EKS cluster. If another client's change is in the way,
+ * first asks EKS whether that change has ended.
+ */
 export function takeTurn({
   lanes,
   recordTurnWait,
@@ -146,7 +149,10 @@ async function askAgain(
   else lanes.saw(lane, profile, doing);
 }
 
-/** The finalizer keeps the control plane until its profiles are deleted. Without it, nothing may be created. */
+/**
+ * Adds the finalizer that keeps the control plane until its cluster's profiles are deleted. If that fails, nothing may
+ * be created.
+ */
 export async function holdControlPlane(
   finalizer: Pick<ControlPlaneFinalizer, 'add'>,
   facts: ControlPlaneFacts,
@@ -158,8 +164,9 @@ export async function holdControlPlane(
 }
 
 /**
- * Asks the API server, because the cache may still show the finalizer although the control plane has lost it and is
- * being deleted. A profile that is created then would prevent EKS from deleting the cluster.
+ * Makes sure that the control plane has the finalizer. Asks the API server, because the cache may still show the
+ * finalizer although the control plane has lost it and is being deleted. A profile that is created then would prevent
+ * EKS from deleting the cluster.
  */
 export function confirmFinalizer({
   controlPlaneFinalizer,

@@ -20,7 +20,7 @@ const FARGATE_TYPE = 'FARGATE_LINUX';
 const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
- * Deletes an outdated entry before a profile is created. While a live profile uses the role, the entry stays, and
+ * Deletes an outdated entry before a profile is created. While a live profile uses the role, the entry is kept, and
  * {@link ensureAccessEntry} replaces it after the creation of the new profile.
  */
 export function* prepareAccessEntry(desired: Desired, observed: Observed, principal: RoleArn): Iterable<Change> {
@@ -66,7 +66,7 @@ export const roleRecreated = (
 };
 
 /**
- * Deletes the entry of a role that is deleted next. While the EKS cluster is being deleted, the entry stays: Cluster
+ * Deletes the entry of a role that is deleted next. While the EKS cluster is being deleted, the entry is kept: Cluster
  * API Provider AWS deletes the cluster as soon as its last profile is gone, so a call about the entry could fail then.
  */
 export function* removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Iterable<Change> {
@@ -89,7 +89,7 @@ const deletionOf = (
   because: Extract<Mutation, { kind: 'deleteAccessEntry' }>['because'],
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
 
-/** If the role is known to be recreated, an entry from the same second counts as older too. */
+/** True if the entry is older than the role, or from the same second as a role that was certainly recreated. */
 export const isOutdated = (
   { type, createdAt }: Pick<AccessEntry, 'type' | 'createdAt'>,
   role: Pick<FoundRole, 'createdAt'>,

@@ -33,7 +33,7 @@ export function findBlocker(desired: Desired, observed: Observed): Reason | unde
   const isToBeMade = found === undefined || describeDifferences(desired, observed, found).length > 0;
   return (
     findProfileBlocker(desired, observed, profile) ??
-    // The limits come before the role, so that an object that may not use a role learns nothing about it.
+    // The operator's limits are checked first, so that an object that may not use a role learns nothing about it.
     (isToBeMade ? (findEmptyFieldBlocker(desired) ?? findLimitBlocker(desired, observed)) : undefined) ??
     findRoleBlocker(desired, observed, role) ??
     findAdoptionBlocker(desired, observed, profile) ??
@@ -68,7 +68,7 @@ function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Rea
   if (unwanted === 'retain' || cluster === 'there' || record.in.kind !== 'unknown') return undefined;
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
-  // The reader puts the role in the spec first.
+  // The first entry of `roles` is the role in the spec.
   const name = roles[0]?.name;
   const found = name === undefined ? undefined : findRole(roles, name);
   const role = found === undefined || isRoleOurs(desired, found) ? name : undefined;
@@ -76,8 +76,8 @@ function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Rea
 }
 
 /**
- * A profile that differs from the spec does not block if the controller may delete it, for example because it never
- * served. The controller then replaces it.
+ * A profile that differs from the spec does not block if the controller may delete it, for example because it has never
+ * been ACTIVE with a matching spec. The controller then replaces it.
  */
 export function findProfileBlocker(desired: Desired, observed: Observed, profile: DesiredProfile): Reason | undefined {
   const found = findProfile(observed.profiles, profile.name);
@@ -115,7 +115,7 @@ export function findProfileBlocker(desired: Desired, observed: Observed, profile
     : undefined;
 }
 
-/** Finds a profile of the object that serves under a different name from the spec's. */
+/** Finds an ACTIVE profile of the object that has a different name from the spec's and must not be deleted. */
 const findFormerProfile = (desired: Desired, observed: Observed): FargateProfile | undefined =>
   oursOf(desired, observed.profiles).find(
     (found) => found.status === ACTIVE && whyDeletable(desired, observed, found) === undefined,
@@ -158,7 +158,7 @@ function findExistingRoleBlocker(
   found: FoundRole | undefined,
 ): Reason | undefined {
   if (found?.arn === role.arn) return findTrustBlocker(desired, found);
-  // IAM finds a role by its name alone, whatever the role's path and case.
+  // IAM finds a role by its name, ignoring path and case, so the role may have another ARN than the one in the spec.
   const other = found && { arn: found.arn, wanted: role.arn };
   const { isProvisioned } = desired;
   return newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned });
@@ -204,7 +204,7 @@ function findLimitBlocker(desired: Desired, observed: Observed): Reason | undefi
   return excess.length > 0 ? newReason('NotAllowedByOperator', { excess, about: 'IAMFargateRolesReady' }) : undefined;
 }
 
-/** The limits exclude some of the role's policies. They are not attached, which does not harm a working profile. */
+/** Returns a notice if the role lacks policies that the limits exclude. This does not harm a working profile. */
 export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
   const role = desired.role;
   const found = role?.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
@@ -227,11 +227,11 @@ function findForeignRoleExcess({ role, limits, identity }: Desired, observed: Ob
 // An EKS cluster with the authentication mode CONFIG_MAP admits pods through the ConfigMap aws-auth, in which a role
 // ARN must not have a path: https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
 
-/** A provisioned object may get a deleted profile back, because pods may have joined the cluster before. */
+/** Does not block a provisioned object's deleted profile, because its pods may have joined the cluster before. */
 export const findRolePathBlocker = (desired: Desired, observed: Observed): Reason | undefined =>
   isCreationChecked(desired) ? findRolePathProblem(desired, observed, { isLive: false }) : undefined;
 
-/** Without a ready control plane nothing is created, and the EKS cluster may not exist yet. */
+/** False without a ready control plane, because then nothing is created, and the EKS cluster may not exist yet. */
 const isCreationChecked = ({ creationBlocker, isProvisioned }: Desired): boolean =>
   creationBlocker === undefined && !isProvisioned;
 

@@ -22,9 +22,9 @@ export const replacementFacts = ({ profile, creationBlocker }: Desired, { name }
 });
 
 /**
- * Returns the ARN that the profile should have. If IAM has the role, this is IAM's ARN: another owner's role may have
- * any path, and different capital letters from the spec. But this controller replaces its own role if the path is
- * wrong, so the desired ARN counts.
+ * Returns the role ARN that the profile should have. If IAM has the role, this is the ARN in IAM, because another
+ * owner's role may have any path, and other capital letters than in the spec. But if this controller's own role has the
+ * wrong path, the controller recreates the role, so this is the new role's ARN.
  */
 export function desiredRoleArn(desired: Desired, observed: Observed, role: DesiredRole): RoleArn {
   const found = findRole(observed.roles, role.name);
@@ -65,21 +65,21 @@ export const hasOtherPath = (role: DesiredRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
 /**
- * True if IAM shows a different ID from the record. No reconcile has checked the new role's access entry yet, and
- * another owner may have created the role.
+ * True if the role's ID in IAM differs from the ID in the record. Then no reconcile has checked the new role's access
+ * entry yet, and another owner may have created the role.
  */
 export function isRecreated({ record }: Pick<Desired, 'record'>, found: FoundRole): boolean {
   const known = roleEntryOf(record, found.name)?.id;
   return known !== undefined && known !== found.id;
 }
 
-// Any user of the account who may set tags can remove owner tags. The controller neither changes nor deletes such a
-// profile or role, because a record in the Kubernetes object does not prove ownership. But the object must stay.
-// Otherwise the profile would block the deletion of its EKS cluster without an owner.
+// Any user of the account who is allowed to change tags can remove owner tags. The controller neither changes nor
+// deletes such a profile or role, because a record in the Kubernetes object does not prove ownership. But the object
+// must be kept: otherwise nothing would show why the profile blocks the deletion of its EKS cluster.
 
 /**
- * A profile without owner tags counts as the object's if the record contains its unique ID, or if only a ready control
- * plane could prove that Cluster API Provider AWS created it.
+ * Returns a reason if a profile without owner tags counts as the object's: the record contains its unique ID, or
+ * Cluster API Provider AWS may have created it, which only a ready control plane could prove.
  */
 export function strippedProfileReason(desired: Desired, found: FargateProfile): Reason | undefined {
   const { identity, record, abandonment } = desired;

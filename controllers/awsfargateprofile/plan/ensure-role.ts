@@ -38,8 +38,8 @@ export function* ensureRole(desired: Desired, observed: Observed, role: DesiredR
 }
 
 /**
- * Tags come first, because only tags prove that the role belongs to this controller, and that its policies and boundary
- * come from this controller.
+ * Yields the changes that make the role match the spec. Tags come first, because only tags prove that the role, its
+ * policies and its boundary come from this controller.
  */
 export function* roleDrift(
   desired: Desired,
@@ -58,7 +58,7 @@ export function* roleDrift(
   const missing = role.policies.filter((arn) => !found.attached.includes(arn));
   const { permissionsBoundary: policyArn } = role;
   const addsNothing = missing.length === 0 && (policyArn === undefined || policyArn === found.permissionsBoundary);
-  // The controller later removes only what the tags record, so the tags are set before the additions.
+  // Sets the tags first, because the controller later removes only policies and boundaries that the tags record.
   if (!hasNoTags(set)) yield (addsNothing ? dispensable : change)({ kind: 'tagRole', name, tags: set });
   if (!areTrustPoliciesEqual(role.trust, found.trust)) yield change({ kind: 'setTrust', name, trust: role.trust });
   if (policyArn !== undefined && policyArn !== found.permissionsBoundary) {
@@ -71,7 +71,7 @@ export function* roleDrift(
     taken.add(boundaryAddition(found.permissionsBoundary ?? ''));
   }
   for (const arn of missing) yield change({ kind: 'attachPolicy', name, policyArn: arn });
-  // Only the role's tags prove which policies the controller attached, so other clients' policies stay.
+  // Only the role's tags prove which policies the controller attached, so other clients' policies are kept.
   const desiredPolicies = [...role.policies, ...role.policiesInSpec];
   for (const arn of found.attached) {
     if (desiredPolicies.includes(arn) || !isAdded(found.tags, policyAddition(arn))) continue;
@@ -88,14 +88,14 @@ export function* roleDrift(
   if (left.remove.length > 0) yield ifAllMade({ kind: 'untagRole', name, keys: left.remove });
 }
 
-/** The pods of an ACTIVE profile already run without the missing tags and without what the flags require. */
+/** If true, missing tags and what only the flags require are optional, because pods already run without them. */
 const isServing = ({ profile }: Desired, { profiles }: Observed): boolean =>
   profile !== undefined && findProfile(profiles, profile.name)?.status === ACTIVE;
 
 /**
  * A boundary is removed only if the controller set it for the spec. After provisioning, spec.rolePermissionsBoundary is
  * immutable: if it is missing then, the API server has dropped it under another provider's CRD, or the boundary came
- * from the operator's limits. So the boundary stays.
+ * from the operator's limits. So the boundary is kept.
  */
 const isBoundaryUnwanted = ({ isProvisioned }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&

@@ -25,9 +25,9 @@ import { ACTIVE } from '../model/profile-status.ts';
 
 /**
  * Plans the changes that make AWS match the spec. Unwanted profiles and roles are deleted before new ones are created
- * (docs/adr/0006), unless the object may be replaced: then a profile that serves pods is deleted after the desired
- * profile has taken over (docs/adr/0022). Profiles are deleted before roles and created after them, because a profile
- * needs its role.
+ * (docs/adr/0006). But with updateStrategy Replace, a profile that serves pods is deleted after the desired profile has
+ * taken over (docs/adr/0022). Profiles are deleted before roles and created after them, because a profile needs its
+ * role.
  */
 export function plan(desired: Desired, observed: Observed): Plan {
   const [changes, end] = collect(planParts(desired, observed));
@@ -82,7 +82,7 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   const roleArn = desiredRoleArn(desired, observed, role);
   const endAtProfile = yield* ensureProfile(desired, observed, profile, roleArn);
   if (endAtProfile !== undefined) return endAtProfile;
-  // The access entry of a live profile depends on the id of a role that this plan creates.
+  // The check of the access entry needs the ID of the role, which is unknown if this plan creates the role.
   const found = findRole(observed.roles, role.name);
   if (found === undefined) return newReason('Outdated', { because: 'the role of a live profile was recreated' });
   return yield* ensureAccessEntry(desired, observed, found);
@@ -158,8 +158,8 @@ function healthAfter(drift: readonly Change[]): Health {
 }
 
 /**
- * True if pods work without the change: it is optional, or it changes the role's tags. A tag change is not optional
- * while no profile uses the role.
+ * True if pods work without the change: it is optional, or it changes the role's tags. A change of tags is optional
+ * only if the desired profile is ACTIVE.
  */
 const isHarmless = ({ mutation: { kind }, optional }: Change): boolean =>
   optional === true || kind === 'tagRole' || kind === 'untagRole';

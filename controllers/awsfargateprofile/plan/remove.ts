@@ -30,7 +30,7 @@ export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart 
   return undefined;
 }
 
-/** An unanswered create request matters only if its profile would be unwanted or would use an unwanted role. */
+/** Whether an unanswered request may still create an unwanted profile or role, or a profile with an unwanted role. */
 function canCreateStillAppear(desired: Desired, observed: Observed): boolean {
   const { record, profile } = desired;
   const open = record.profiles.filter(({ requestedAt }) => requestedAt !== undefined);
@@ -56,7 +56,7 @@ const waitForCreate = ({ isLost }: Desired, next: string): Reason =>
 
 /** EKS does not delete a cluster with profiles, so an object with `Retain` waits until a user deletes the profile. */
 function findRetainedProfileBlocker(desired: Desired, observed: Observed): Reason | undefined {
-  // A profile that is not recorded may still appear and keep the EKS cluster. A role that appears stays anyway.
+  // A requested profile may still appear and prevent the deletion of the EKS cluster. Requested roles are retained.
   const mayAppear = desired.isLost || hasOpenRequest(desired.record.profiles);
   if (mayAppear && observed.cluster !== 'gone') return waitForCreate(desired, 'continues');
   const found = observed.profiles.find(
@@ -90,7 +90,7 @@ function* removeProfile(desired: Desired, observed: Observed, found: FargateProf
   }
 }
 
-/** If the role is recreated with another path, the plan ends here, because IAM may still show the deleted role. */
+/** If a role is deleted because of its path, the plan ends here, because IAM may still show the deleted role. */
 function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): PlanPart {
   const { name } = found;
   if (found.arn === desired.userProvidedRole) return undefined;
@@ -102,7 +102,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
     return user.status === DELETING ? newReason('DeletingProfile', { name: user.name }) : undefined;
   if (found.blockers.length > 0) return newReason('RoleBlocked', { name, blockers: found.blockers });
   const ownership = roleOwnership(found, desired.identity);
-  // The documented IAM policy allows changes only of roles with this controller's tags.
+  // Tags the role first, because the documented IAM policy allows changes only of roles with this controller's tags.
   if (ownership.kind === 'ours' && !ownership.stamped)
     yield change({ kind: 'tagRole', name, tags: roleOwnershipTags(desired.identity), retiring: true });
   for (const policyArn of found.attached) yield change({ kind: 'detachPolicy', name, policyArn, retiring: true });
@@ -113,7 +113,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
     : undefined;
 }
 
-/** Another owner's profile uses these roles of this controller, so they stay although the object needs none. */
+/** Returns this controller's roles that are unwanted but kept, because another owner's profile uses them. */
 export function keptRoles(
   desired: Desired,
   { profiles, roles }: Pick<Observed, 'profiles' | 'roles'>,
@@ -137,8 +137,8 @@ function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
 }
 
 /**
- * A role stays while any profile uses it, even another owner's, because the profile's pods stop working without the
- * role. If EKS is deleting all such profiles, the object waits, because no other object would delete the role.
+ * Returns a profile that uses the role, even another owner's: the role is kept, because the profile's pods stop working
+ * without it. If EKS is deleting all such profiles, the object waits, because no other object would delete the role.
  */
 function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): FargateProfile | undefined {
   const users = profiles.filter(({ podExecutionRoleArn }) => podExecutionRoleArn === arn);
@@ -147,11 +147,14 @@ function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): F
 
 export type DeletionCause = Extract<Mutation, { kind: 'deleteProfile' }>['because'];
 
-/** For how long, by AWS's clock, a new profile that never served may be deleted after a corrected spec. */
+/**
+ * How old a profile may be, by AWS's clock, to be deleted because the user has corrected the spec. It must never have
+ * been ACTIVE with a matching spec.
+ */
 const FIRST_ATTEMPT: Ms = 60 * 60_000;
 
 /**
- * Returns `undefined` if the profile must stay. Only this function decides about the deletion of a profile, and its
+ * Returns `undefined` if the profile must be kept. Only this function decides about the deletion of a profile, and its
  * first matching line counts. A record or a status is never a reason for a deletion.
  */
 export function whyDeletable(desired: Desired, observed: Observed, found: FargateProfile): DeletionCause | undefined {
@@ -160,7 +163,7 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
   if (elsewhere.length > 0) return undefined;
   if (profile === undefined) return unwanted === 'delete' ? 'unwanted' : undefined;
   const isDesired = isAsDesired(desired, observed, found);
-  // Only the retry of a failed profile waits for a backoff.
+  // The cause `failed` means that the same profile is retried, because only a retry waits for a backoff.
   if (isFailed(found)) return isDesired ? 'failed' : found.name === profile.name ? 'different' : 'unwanted';
   if (isDesired) return undefined;
   if (isSucceeded(desired, observed)) return keptUntil(desired, observed) <= desired.now ? 'replaced' : undefined;
@@ -169,7 +172,10 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
   return isQuotaExceeded && isDispensable ? 'unwanted' : undefined;
 }
 
-/** Pods need the last ACTIVE profile until the desired one is ACTIVE, even if it has not matched the spec yet. */
+/**
+ * Whether no other profile of the object is ACTIVE. Pods need the last ACTIVE profile until the desired one is ACTIVE,
+ * even if it has never matched the spec.
+ */
 const isLastActive = (desired: Desired, { profiles }: Observed, found: FargateProfile): boolean =>
   found.status === ACTIVE &&
   !oursOf(desired, profiles).some(({ name, status }) => name !== found.name && status === ACTIVE);

@@ -13,7 +13,7 @@ import { isAsDesired, areSubnetsAsDesired, replacementFacts } from './compare.ts
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { ACTIVE, CREATING, DELETING } from '../model/profile-status.ts';
 
-/** So that EKS knows the desired profile everywhere before its predecessors are deleted. */
+/** Predecessors are kept at least this long, until EKS knows the desired profile everywhere. */
 const SHORTEST_OVERLAP: Ms = 30_000;
 
 type Profiles = Pick<Observed, 'profiles'>;
@@ -24,7 +24,7 @@ const desiredProfileIn = (desired: Desired, { profiles }: Profiles): FargateProf
 const predecessorsOf = (desired: Desired, { profiles }: Profiles): readonly FargateProfile[] =>
   oursOf(desired, profiles).filter(({ name }) => name !== desired.profile?.name);
 
-/** A profile with the desired name that differs from the spec has not taken over. */
+/** Whether the desired profile has taken over. An ACTIVE profile with its name may still differ from the spec. */
 export function isSucceeded(desired: Desired, observed: Observed): boolean {
   const found = desiredProfileIn(desired, observed);
   return found?.status === ACTIVE && isAsDesired(desired, observed, found);
@@ -35,14 +35,14 @@ export function activeSince(desired: Desired, found: FargateProfile): Ms {
   return Math.min(entryOf(desired.record, found)?.activeSince ?? desired.now, desired.now);
 }
 
-/** Until when the predecessors stay next to the ACTIVE desired profile, in ms since 1970. */
+/** Until when the predecessors are kept next to the ACTIVE desired profile, in ms since 1970. */
 export function keptUntil(desired: Desired, observed: Profiles): Ms {
   const found = desiredProfileIn(desired, observed);
   const since = found === undefined ? desired.now : activeSince(desired, found);
   return since + Math.max(SHORTEST_OVERLAP, desired.keepPredecessorFor);
 }
 
-/** Pods use the ACTIVE predecessor that served last until the desired profile is ACTIVE. */
+/** Returns the predecessor on which pods start until the desired profile is ACTIVE. */
 export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
   const active = predecessorsOf(desired, observed).filter(({ status }) => status === ACTIVE);
   return servedIn(desired.record, active) ?? active[0];
@@ -55,7 +55,7 @@ export function creatingReason(desired: Desired, observed: Profiles, name: strin
     : newReason('Replacing', { name, predecessor: serving.name });
 }
 
-/** The desired profile serves pods, and none of its predecessors has to be deleted yet. */
+/** Returns why predecessors are kept although the desired profile has taken over. `undefined` without predecessors. */
 export function keptReason(desired: Desired, observed: Profiles): Reason | undefined {
   const kept = predecessorsOf(desired, observed);
   const { profile, now } = desired;
@@ -72,8 +72,8 @@ export function keptReason(desired: Desired, observed: Profiles): Reason | undef
 }
 
 /**
- * A drain finds the predecessor's pods by the label with its name. New pods must start on the successor: EKS assigns a
- * pod to the matching profile whose name sorts first.
+ * Returns why the predecessor cannot be drained. A drain needs the predecessor's name as a label value, to find its
+ * pods. New pods must start on the successor: EKS assigns a pod to the matching profile whose name sorts first.
  */
 export function drainObstacle(predecessor: string, successor: string): DrainObstacle | undefined {
   if (!isLabelValue(predecessor)) return 'noLabel';
@@ -86,7 +86,7 @@ export function transitReason(desired: Desired, observed: Observed): Reason | un
   for (const found of oursOf(desired, observed.profiles)) {
     if (found.status === DELETING) return newReason('DeletingProfile', replacementFacts(desired, found));
     if (found.status !== CREATING) continue;
-    // With `deletionPolicy: Retain`, the controller does not delete the profile afterwards.
+    // `WaitingForCreate` says that the profile is deleted afterwards, which is wrong with `deletionPolicy: Retain`.
     return isCreatedAsDesired(desired, found) || desired.unwanted === 'retain'
       ? creatingReason(desired, observed, found.name)
       : newReason('WaitingForCreate', replacementFacts(desired, found));

@@ -14,7 +14,7 @@ import { isRoleOurs, strippedProfileReason } from './compare.ts';
 import { creatingReason, isSucceeded, servingPredecessor } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
-// These parts of the plan are for the report, which decides nothing itself.
+// This file computes what the plan says for status, conditions and events. The report/ folder decides nothing itself.
 
 /** Until these changes are complete, new pods cannot start on an ACTIVE profile. */
 const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
@@ -71,7 +71,7 @@ export function ownProfiles(desired: Desired, { profiles }: Observed): readonly 
   return isToBeCreated ? [...found, { name: desiredName, ownership: 'ours' }] : found;
 }
 
-/** Prefers the profile that stops the reconcile, then the one that serves meanwhile, then the desired one. */
+/** Returns the profile that stops the reconcile, or on which pods start meanwhile, or the desired one. */
 export function profileToShow(desired: Desired, observed: Observed, end: Reason | undefined): ProfileName | undefined {
   const stopping = end && profileIn(end, observed);
   if (stopping !== undefined) return stopping.name;

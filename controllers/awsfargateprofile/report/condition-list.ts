@@ -1,7 +1,7 @@
 import { cut, MAX_MESSAGE } from 'controller-runtime/text';
 import type { Condition } from '../../../api/v1beta2/index.ts';
 
-/** The time depends on the previous condition and is added later. */
+/** `lastTransitionTime` depends on the previous condition, so {@link mergeConditions} adds it. */
 export type ConditionUpdate = Omit<Condition, 'lastTransitionTime' | 'severity'>;
 
 const OWNED = [

@@ -119,7 +119,7 @@ const isSeenBroken = ({ facts }: CompletedReconcile): boolean =>
   facts !== undefined &&
   (facts.plan.profile === 'broken' || facts.plan.role === 'broken' || facts.plan.role === 'notRead');
 
-/** A later call to AWS may have got no answer. */
+/** Whether this reconcile has seen that the profile does not work, even if a later call to AWS got no answer. */
 const isProfileSeenLost = ({ facts }: CompletedReconcile): boolean =>
   facts?.desired.profile !== undefined && facts.plan.profile === 'broken';
 
@@ -218,7 +218,9 @@ function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'pro
   return what === 'role' && planned.length > 0 && planned.every(isMade);
 }
 
-/** With a `patience`, the nature is `retry` until then. Without, `retry` becomes `human` after many attempts. */
+/**
+ * A reason with a patience is `retry` until it is over, then `human`. Any other `retry` is `human` after many attempts.
+ */
 function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
   const nature = natureOf(reason);
   if (nature !== 'retry' && nature !== 'human') return nature;
@@ -229,8 +231,8 @@ function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile
 }
 
 /**
- * Returns `undefined` unless the condition is True. After many failures of a profile, the failure's message stays while
- * the controller retries once more.
+ * Returns the condition Stalled if it is True. After many failures of a profile, the condition keeps the failure's
+ * message while the controller retries once more.
  */
 function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, end, attempts, waited } = reconcile;
@@ -246,11 +248,11 @@ function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
-/** Returns a problem that only a user can end, although AWS matches the spec. */
+/** Returns a problem, if any, that only a user can solve although AWS matches the spec. */
 const noticeAfter = (reconcile: CompletedReconcile): Reason | undefined =>
   reconcile.end === 'inSync' ? noticesOf(reconcile).find((notice) => isForUser(notice, reconcile)) : undefined;
 
-/** Users see a refused change at once, and a predecessor that EKS fails to delete after some attempts. */
+/** A refused change is reported at once, but a predecessor that EKS fails to delete only after some attempts. */
 const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
   natureOf(notice) === 'human' || (notice.name === 'DeleteFailed' && attempts >= ATTEMPTS_UNTIL_STALLED);
 
@@ -272,7 +274,10 @@ const falseFor = (reason: Reason, { waited }: CompletedReconcile): ConditionCont
 const unknownFor = (reason: string, message = ''): ConditionContent => ({ status: 'Unknown', reason, message });
 export const DELETING: ConditionContent = { status: 'False', reason: 'Deleting', message: '' };
 
-/** For a reconcile without a new value. A problem in Kubernetes objects is solved then, so it is not repeated. */
+/**
+ * Returns the condition's previous content, for a reconcile that did not check it. Does not repeat a problem in
+ * Kubernetes objects, because it is solved if the reconcile did not stop at it.
+ */
 function unchangedValue({ object }: CompletedReconcile, type: ConditionType): ConditionContent {
   const before = conditionOf(object.status?.conditions, type);
   return before === undefined || isKubernetesReason(before.reason)

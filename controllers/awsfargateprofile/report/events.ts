@@ -22,7 +22,7 @@ import { joinParts } from '../../shared/message.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
 import { DELETING } from '../model/profile-status.ts';
 
-/** If Cluster API Provider AWS records an event too, its reason and text are the same. */
+/** If Cluster API Provider AWS also records such an event, this one has the same reason and text. */
 export interface EventSpec {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -42,7 +42,7 @@ export function eventsAfter(reconcile: CompletedReconcile): readonly EventSpec[]
   ];
 }
 
-/** With the reason `RoleRecreated`, the problem's event already contains AWS's refusal to change an access entry. */
+/** Omits failed changes of an access entry if the event of `RoleRecreated` already contains AWS's refusal. */
 function stepsToReport(reconcile: CompletedReconcile): readonly Step[] {
   const steps = reconcile.execution?.steps ?? [];
   return reasonOf(reconcile)?.name === 'RoleRecreated'
@@ -227,7 +227,7 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
   return [warning(reason, joinParts({ problem: `Failed to ${doing(subject)}`, outlook, quote }))];
 }
 
-/** The event of `RoleRecreated` already says the same. */
+/** Returns no events with the reason `RoleRecreated`, whose own event already says that the entry is unreadable. */
 function eventsOfUnreadableEntries(reconcile: CompletedReconcile): readonly EventSpec[] {
   if (reasonOf(reconcile)?.name === 'RoleRecreated') return [];
   return (reconcile.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
@@ -272,7 +272,7 @@ function eventsOfKeptRoles({ end, execution }: CompletedReconcile): readonly Eve
   );
 }
 
-/** Status shows what was reported before, and the annotation what was recorded before. */
+/** Returns events about what has changed since the object's status and its record annotation were written. */
 function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonly EventSpec[] {
   if (facts === undefined) return [];
   const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
@@ -316,8 +316,8 @@ function eventOfProblem(reconcile: CompletedReconcile): readonly EventSpec[] {
 }
 
 /**
- * Reports whether an event has already announced the reason. After a start, a condition with the same reason shows that
- * an earlier process announced it.
+ * Reports whether an event has already announced the reason. After a start of the manager, a condition with the same
+ * reason shows that an earlier process announced it.
  */
 function isTold({ object, end, told }: CompletedReconcile, reason: Reason): boolean {
   if (told !== undefined) return told.problem === messageOf(reason);
@@ -325,7 +325,7 @@ function isTold({ object, end, told }: CompletedReconcile, reason: Reason): bool
   return types.some((type) => conditionOf(object.status?.conditions, type)?.reason === reason.name);
 }
 
-/** Announces each problem that begins or changes. After a start, a Ready object's problems count as announced. */
+/** Announces new or changed advice. After a start of the manager, a Ready object's advice counts as announced. */
 function eventsOfAdvice(reconcile: CompletedReconcile): readonly EventSpec[] {
   const { object, told } = reconcile;
   const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';

@@ -11,7 +11,7 @@ import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './condition-list.ts';
 import { OVERLAP_REASONS } from './overlap.ts';
 
-/** If several phases apply, the first counts. */
+/** If several phases apply, the first is reported. */
 export const PROFILE_PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
 export type ProfilePhase = (typeof PROFILE_PHASES)[number];
 
@@ -150,7 +150,7 @@ export function phaseOf(object: AWSFargateProfile): PhaseLabels {
   return labels('Unknown', ready?.reason);
 }
 
-/** Another client can write any reason into status, and each label value needs memory, so others become `Other`. */
+/** Another client can write any reason, and each label value needs memory, so unknown reasons become `Other`. */
 const boundedReason = (reason: string): string =>
   Object.hasOwn(REASONS, reason) || PROFILE_PHASES.some((phase) => phase === reason) || reason === 'InvalidObject'
     ? reason
@@ -175,7 +175,7 @@ function lastTransitionOf(status: unknown, type: string): string | undefined {
   return textAt(found, 'lastTransitionTime');
 }
 
-/** Up to eight hours, because EKS takes some minutes for each change that is ahead. */
+/** Up to eight hours, because EKS takes some minutes for each change that comes before the object's. */
 const WAIT_BUCKETS_SECONDS = [1, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 28_800];
 
 export interface LaneMetrics {

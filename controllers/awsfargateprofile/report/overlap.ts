@@ -17,7 +17,7 @@ export interface CompetingObject extends Competitor {
   readonly object: ObjectKey;
   /**
    * Whether the operator allows the namespace to use the EKS cluster in the status. Other clients may have written the
-   * status, so without this permission it counts only in the namespace.
+   * status, so without this permission, the object is compared only with objects in its namespace.
    */
   readonly isAllowed: boolean;
 }
@@ -102,7 +102,7 @@ export interface OverlapSources {
   readonly limits: OperatorLimits;
 }
 
-/** With many objects in the EKS cluster, the overlap controller sets the condition instead. */
+/** Sets the condition SelectorsOverlap, unless there are so many objects that the overlap controller sets it. */
 export function withFewRivals(
   object: AWSFargateProfile,
   status: AWSFargateProfileStatus,

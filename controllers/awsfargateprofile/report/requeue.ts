@@ -18,7 +18,7 @@ export interface RequeueOptions {
  */
 const JITTER = 0.1;
 
-/** Returns what the object waits for, although AWS may already match the spec. */
+/** Returns the reason why the reconcile ended or, if AWS matches the spec, what the object still waits for. */
 export const pendingAfter = ({ end, execution, facts }: Pick<ReconcileResult, 'end' | 'execution' | 'facts'>) =>
   end === 'inSync' ? (execution?.notices[0] ?? facts?.plan.notices.find((notice) => natureOf(notice) === 'wait')) : end;
 
@@ -58,8 +58,9 @@ function delayFor(reason: Reason, { waited, notBefore }: Pending, options: Reque
 const jittered = (span: Ms, { random }: RequeueOptions): Ms => span * (1 + JITTER * random.next());
 
 /**
- * Other objects in the EKS cluster wait for the reconcile that sees the end of a change, so it is urgent. Retries in an
- * outage may continue for long, so objects about which AWS was not asked yet go first.
+ * While EKS changes the object's profile, the next reconcile is urgent: other objects in the EKS cluster wait until one
+ * sees the end of the change. Retries in an outage may continue for long, so they have a low priority, and objects
+ * about which AWS was not asked yet come first.
  */
 function priorityAfter(reason: Reason, isTransit: boolean): QueuePriority | undefined {
   if (natureOf(reason) !== 'outage') return isTransit ? 'urgent' : undefined;

@@ -85,7 +85,7 @@ function observedStatus(
     .map(({ name: predecessor, status }) => ({ name: predecessor, status }));
   return {
     ...before,
-    // If EKS has no such cluster, the account or region may be wrong.
+    // If EKS has no cluster of this name, the account or region may be wrong, so neither is written.
     ...(observed.cluster === 'there' && {
       account: place.account,
       region: place.region,

@@ -21,7 +21,7 @@ export class ControlPlaneAccounts {
     return this.known.get(keyOfIdentity(controlPlane));
   }
 
-  /** Calls AWS only for new credentials. If no credentials are available, the cached account stays. */
+  /** Asks STS, but only for new credentials. If no credentials are available, the cached account is kept. */
   async learn(controlPlane: AWSManagedControlPlane, { signal, logger }: ReconcileContext): Promise<void> {
     const { region, identityRef: identity, metadata } = controlPlane;
     if (region === undefined) return;

@@ -17,8 +17,8 @@ import { isDeleting } from '../object-state.ts';
 
 /**
  * An AWSManagedControlPlane has this finalizer while an AWSFargateProfile of its cluster has its own finalizer: the
- * controller needs the control plane's region and identity to delete Fargate profiles. The Cluster stays as long as its
- * control plane. The removal of the finalizer triggers CAPA's reconcile of the control plane.
+ * controller needs the control plane's region and identity to delete Fargate profiles. Cluster API keeps the Cluster as
+ * long as its control plane. The removal of the finalizer triggers CAPA's reconcile of the control plane.
  *
  * If another client removes it, this only affects the order in which a cluster is deleted.
  */

@@ -38,7 +38,7 @@ export type KeeperState =
 interface CapaServes {
   readonly kind: 'capaServes';
   readonly webhook: string;
-  /** Whether each write of an AWSFargateProfile drops fields. */
+  /** Whether another provider's CRD is installed, so that each write of an AWSFargateProfile drops fields. */
   readonly isForeign: boolean;
 }
 
@@ -79,14 +79,17 @@ export class ServedSchema {
     this.options = options;
   }
 
-  /** `undefined` means that nothing has to be restored. After a change, the next check reads the CRD again. */
+  /**
+   * `undefined`: the CRD keeper has nothing to restore. After a change of its state, the next check reads the CRD
+   * again.
+   */
   setKeeper(keeper: KeeperState | undefined): void {
     if (keeper?.kind !== this.keeper?.kind && this.last !== undefined)
       this.last = { ...this.last, at: Number.NEGATIVE_INFINITY };
     this.keeper = keeper;
   }
 
-  /** Sends a request, for a creation or a deletion in AWS. Throws if the request fails. */
+  /** Reads the CRD from the API server, before a creation or a deletion in AWS. Throws if the request fails. */
   async check(signal: AbortSignal): Promise<ServedSchemaState> {
     return this.withKeeper(await this.checkOnce(signal));
   }
@@ -103,7 +106,7 @@ export class ServedSchema {
     }
   }
 
-  /** Returns false if a check in the last five minutes showed a foreign CRD, as cached objects may lack fields. */
+  /** Returns false for five minutes after a check has shown a foreign CRD: cached objects may then lack fields. */
   isSettled(): boolean {
     return this.options.clock.monotonic() - this.foreignAt >= MAX_CACHE_LAG;
   }

@@ -7,16 +7,18 @@ import type { ReconcileState } from '../guards.ts';
 
 /**
  * What running reconciles use or change in AWS, by AWS account and name. A role's lock covers only one namespace,
- * because a tenant may name any role. A claim keeps two namespaces from relying on the same role name that Cluster API
- * Provider AWS computes, and keeps a role from being removed while a reconcile in another namespace creates a profile
- * with it. A tenant can only delay another tenant's change, and only while a profile is being created.
+ * because a tenant can name any role. A claim keeps a reconcile from
+ * - adopting a role while a reconcile in another namespace adopts it or creates a profile with it, because Cluster API
+ *   Provider AWS computed the same role name for both.
+ * - removing a role while a reconcile in another namespace creates a profile with it.
+ * A tenant can only delay another tenant's change, and only while a profile is being created.
  */
 export class Claims {
   private readonly claims = new Map<string, Map<string, Claim['kind']>>();
 
   /**
-   * Returns `false` if another object's claim conflicts. The claim lasts until {@link release}, after the object's
-   * status contains the role.
+   * Claims what the mutation uses or changes. Returns `false` if another object's claim conflicts. The claim lasts
+   * until {@link release}, after the object's status contains the role.
    */
   tryClaim(mutation: Mutation, reconcile: ReconcileState): boolean {
     const claim = claimOf(mutation, reconcile);
@@ -41,7 +43,7 @@ export class Claims {
 }
 
 interface Claim {
-  /** Several objects may use a role at the same time. */
+  /** Several objects can `use` a role at the same time. A `change` excludes the other objects' claims. */
   readonly kind: 'use' | 'change';
   readonly on: string;
 }

@@ -24,7 +24,10 @@ export interface RoleInCluster {
 export interface RoleUsers {
   /** The key of another AWSFargateProfile with the finalizer that uses the role. */
   readonly other: string | undefined;
-  /** Deleted AWSFargateProfiles use the role while EKS has one of their profiles. Maps owner tags to object keys. */
+  /**
+   * AWSFargateProfiles that are being deleted, and use the role only while EKS has a profile of theirs. Maps the
+   * profile's owner tag to the object's key.
+   */
   readonly leaving: ReadonlyMap<string, string>;
 }
 
@@ -42,7 +45,7 @@ export interface LiveRoleUsers {
   sharersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleSharers>;
 }
 
-/** Only objects without the label value `watchFilter` are read as sharers. The manager's cache has the others. */
+/** `sharersOf` reads only objects without the label value `watchFilter`, because the manager's cache has the others. */
 export function newLiveRoleUsers(
   sources: FreshProfilesSources & { readonly watchFilter?: string | undefined },
 ): LiveRoleUsers {
@@ -81,7 +84,7 @@ type MayUse = 'yes' | 'no' | 'whileItHasProfile';
 
 interface RoleUser {
   readonly key: string;
-  /** The owner tag's value on its Fargate profile. */
+  /** The value of the owner tag on the object's Fargate profiles. */
   readonly owner: string;
   readonly uid: string | undefined;
   /** `deleted` is the object for which the role is to be deleted. */
@@ -105,9 +108,9 @@ const isNeighbour = (one: Pick<KubeObject, 'metadata'>, other: Pick<KubeObject, 
   one.metadata.namespace === other.metadata.namespace;
 
 /**
- * In another namespace only status counts, because another team could put any role in spec and annotations, and so
- * prevent its deletion forever. No user is missed, because a managed role's trust policy admits only profiles of its
- * own EKS cluster, and EKS is asked about these.
+ * Compares only status, because another team could put any role in spec and annotations of an object in another
+ * namespace, and so prevent the role's deletion forever. No user of the role is missed: its trust policy admits only
+ * profiles of its own EKS cluster, and EKS is asked about these.
  */
 const isRecordedIn = (
   { account, region, eksClusterName }: Readonly<Record<string, unknown>>,
@@ -118,10 +121,12 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
   typeof status === 'object' ? { ...status } : {};
 
 /**
- * If two objects are deleted at the same time, the other one may already have left the role to this one. So a deleted
- * object uses the role only while EKS has its profile. An object that has not begun creates the role when it begins; if
- * it is deleted before, its manager does not call AWS. An object's record counts only in its own namespace, because
- * every user who may write the object can write its record.
+ * Decides whether `object` may use a role that is to be deleted for another object:
+ * - An object that is being deleted may already have left the role to the other object, so it counts as a user only
+ *   while EKS has its profile.
+ * - An object for which nothing was created in AWS creates the role when it begins, so it is not a user yet. If it is
+ *   deleted before, its manager does not call AWS.
+ * - A record in another namespace is ignored, because every user who can write the object can write its record.
  */
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
   const { status = {} } = object;
@@ -140,8 +145,8 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
     if (!here.has(role) || record.in.kind === 'none') return 'no';
     const isThere = known !== undefined && isSameLocation(known, location);
     if (isDeleting(object) && isThere && !isAsking) return 'whileItHasProfile';
-    // An object without an account uses a role only if both objects refer to their cluster in the same way. Otherwise
-    // an object that waits for another account's credentials would keep a role of the same name here forever.
+    // An object whose account is unknown uses a role only if both objects refer to their cluster in the same way.
+    // Otherwise an object that waits for another account's credentials would keep a role of the same name here forever.
     return (account === undefined ? jsonEqual(cluster, clusterIndexOf(deleted)) : location.account === account)
       ? 'yes'
       : 'no';
@@ -154,7 +159,7 @@ const foldedNames = (names: readonly (string | undefined)[]): ReadonlySet<string
 const isSameLocation = (one: KnownLocation, other: KnownLocation): boolean =>
   one.account === other.account && one.region === other.region && one.eksCluster === other.eksCluster;
 
-/** The name must be a whole string or the end of an ARN. */
+/** True if a string in the object is the role's name, or an ARN that ends with it. */
 function mentions(object: unknown, role: RoleName): boolean {
   // This is a loop, because an object that cannot be decoded may be nested too deeply for the stack.
   const unvisited = [object];
@@ -171,7 +176,7 @@ const roleNameInArn = (arn: string | undefined): string | undefined => arn?.slic
 const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
   !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
 
-/** The other manager manages the role for `other`, which no longer wants it. */
+/** True if another manager manages the role for `other`, and `other` no longer needs it. */
 function mayBeDeletingRole(
   other: AWSFargateProfile,
   object: AWSFargateProfile,
@@ -184,9 +189,9 @@ function mayBeDeletingRole(
 }
 
 /**
- * One object may refer to the EKS cluster in spec.eksCluster and the other through its Cluster, so the recorded
- * locations count. An object without a location has nothing in AWS yet, and counts if it refers to the EKS cluster in
- * the same way.
+ * Compares the recorded location of `other`, because one object may refer to the EKS cluster in spec.eksCluster and the
+ * other through its Cluster. If `other` has no location, it has nothing in AWS yet, and the result is true if both
+ * objects refer to the EKS cluster in the same way.
  */
 export function isInEksCluster(other: AWSFargateProfile, object: AWSFargateProfile, here: KnownLocation): boolean {
   const location = locationOf(other);

@@ -28,7 +28,7 @@ export interface RoleUserServices {
 /**
  * Stops a change that needs a role while another manager may be deleting this role. Both managers list the role's
  * users: this manager after its object has got the finalizer, and the other after the deletion of its object has begun.
- * So at least one of them sees the other's object, and either the role stays or this manager's object waits.
+ * So at least one manager sees the other's object, and either the role is kept or this manager's object waits.
  */
 export function roleShareable({ roleUsers }: RoleUserServices): Check {
   const known = new WeakMap<ReconcileState, RoleSharers>();
@@ -69,15 +69,17 @@ function roleNeededFor(mutation: Mutation, { desired, observed }: ReconcileState
   return isForeign ? undefined : role.name;
 }
 
-/** Every manager asks EKS for a role's users before it deletes the role, so the role of an existing profile stays. */
+/**
+ * True if EKS has the desired profile. No manager deletes its role then, because each asks EKS for the role's users.
+ */
 const hasProfile = ({ desired, observed }: ReconcileState): boolean =>
   desired.profile !== undefined && findProfile(observed.profiles, desired.profile.name) !== undefined;
 
 /**
- * Keeps a role that something else uses, or its old access entry while another live profile uses the role: the
- * controller replaces the entry when the new profile is ACTIVE. A reconcile asks about a role once, because the role's
- * lock excludes this process's other reconciles. EKS is asked even about a computed name, because a user may have
- * chosen the role for a profile in the AWS console.
+ * Keeps a role that another object or profile uses. Also keeps the role's outdated access entry while another live
+ * profile uses the role: the controller replaces the entry when the new profile is ACTIVE. A reconcile asks about each
+ * role once, because the role's lock excludes this process's other reconciles. Even if the controller has computed the
+ * role's name, EKS is asked, because a user may have chosen the role for a profile in the AWS console.
  */
 export function roleUnused({ roleUsers }: RoleUserServices): Check {
   const known = new WeakMap<ReconcileState, Map<RoleName, Obstacle | undefined>>();
@@ -104,7 +106,10 @@ async function findUser(
   return cluster === 'gone' ? undefined : findProfileUsing(reconcile, findRole(roles, name)?.arn, users.leaving);
 }
 
-/** Stops if a call to AWS failed, or if EKS is deleting the last profile that uses the role. */
+/**
+ * Returns `keep` if a profile uses the role. Returns `stop` if a call to AWS failed, or if EKS is deleting the last
+ * such profile.
+ */
 async function findProfileUsing(
   { session, target, desired, observed }: ReconcileState,
   arn: RoleArn | undefined,
@@ -117,7 +122,7 @@ async function findProfileUsing(
   if (listing.right.kind === 'clusterGone') return undefined;
   let obstacle: Obstacle | undefined;
   for (const profile of listing.right.names) {
-    // EKS cannot change a profile's role, so a profile that was read with a different role does not count.
+    // EKS cannot change a profile's role, so a profile that was read with a different role does not use this one.
     const seen = findProfile(observed.profiles, profile);
     if (seen !== undefined && seen.podExecutionRoleArn !== arn) continue;
     const lookup = await session.profiles.describe(target.eksCluster, profile);
@@ -126,7 +131,8 @@ async function findProfileUsing(
     const { status, tags } = lookup.right.profile;
     const leaver = leaving.get(tagValue(tags, OWNER_TAG, keepCase) ?? '');
     if (leaver !== undefined) return keepFor(`AWSFargateProfile ${leaver}`);
-    // The profile is the late result of a request that no record contains. The next reconcile deletes it first.
+    // A create request that no record contains has created the profile meanwhile. The next reconcile deletes the
+    // profile first.
     if (seen === undefined && status !== DELETING && ownershipOf(desired, lookup.right.profile).kind === 'ours')
       return stop(newReason('Outdated', { because: `Fargate profile "${profile}" of this object has appeared` }));
     if (status !== DELETING) return keepFor(`Fargate profile "${profile}"`);

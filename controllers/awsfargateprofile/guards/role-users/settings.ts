@@ -19,7 +19,7 @@ export interface RoleSettings {
   readonly place: AwsLocation;
   readonly eksCluster: KnownLocation['eksCluster'];
   readonly limits: OperatorLimits;
-  /** All objects with spec.clusterName want these tags too. */
+  /** The control plane's tags, which each object with spec.clusterName sets on its role too. */
   readonly controlPlaneTags: Tags;
 }
 
@@ -30,7 +30,7 @@ export interface OtherWishes {
   readonly keysOfOthers: readonly string[];
 }
 
-/** The objects are in one namespace, but their EKS clusters may differ. */
+/** Returns the other objects in the namespace that want the same role name. Their EKS clusters may differ. */
 export function findRoleSharers(
   object: AWSFargateProfile,
   profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>,
@@ -46,7 +46,10 @@ export function findRoleSharers(
   });
 }
 
-/** If objects want different settings for a shared role, the older one wins. Otherwise each would undo the other's. */
+/**
+ * If objects want different settings for a shared role, the older object's settings apply. Otherwise each object's
+ * reconcile would undo the other's changes.
+ */
 export function wishesOfOthers(
   object: AWSFargateProfile,
   sharers: readonly AWSFargateProfile[],
