@@ -12,11 +12,11 @@ export interface ServiceEndpoint {
 }
 
 export interface Endpoints {
-  /** If `undefined`, the SDK uses AWS's own endpoint. */
+  /** Returns the configured endpoint. If there is none, returns `undefined`, and the SDK uses AWS's own endpoint. */
   urlFor(service: AwsService, region: string): string | undefined;
-  /** `AWS_USE_FIPS_ENDPOINT`: endpoints that are FIPS 140 validated. */
+  /** `AWS_USE_FIPS_ENDPOINT`: use endpoints that are FIPS 140 validated. */
   readonly fips: boolean;
-  /** `AWS_USE_DUALSTACK_ENDPOINT`: endpoints for IPv4 and IPv6. */
+  /** `AWS_USE_DUALSTACK_ENDPOINT`: use endpoints that support both IPv4 and IPv6. */
   readonly dualStack: boolean;
 }
 

@@ -47,7 +47,7 @@ export function awsMetrics(registry: Registry) {
     return errorCodes.has(code) ? code : 'other';
   };
   return {
-    /** Without a status code, AWS has not responded. The error code of a successful call is `''`. */
+    /** If `statusCode` is undefined, AWS has not responded. The error code of a successful call is `''`. */
     recordCall: (call: {
       readonly service: AwsService;
       readonly operation: string;

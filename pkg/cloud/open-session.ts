@@ -28,7 +28,7 @@ export interface SessionsConfig extends AwsConfig {
 
 /** An identity's unused clients and account are discarded after this time. Getting them again costs one STS call. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
-/** (Region, account) pairs per identity, at 80 KiB each. AWS has fewer regions, but users can set any text. */
+/** SDK clients per identity, 80 KiB for each region and account. AWS has fewer regions, but users can set any text. */
 const MAX_CLIENTS = 64;
 
 /** The sessions share credentials, account lookups and SDK clients. */

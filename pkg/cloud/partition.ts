@@ -22,7 +22,7 @@ export const partitionOf = (region: string): string => findPartition(region).nam
 
 export const iamRegionOf = (region: string): string => findPartition(region).iamRegion;
 
-/** Falls back to the partition's IAM region if `region` is undefined or in a different partition. */
+/** Returns `region` if it is in the partition, otherwise the partition's IAM region. */
 export function stsRegionOf(partition: string, region: string | undefined): string {
   if (region !== undefined && partitionOf(region) === partition) return region;
   return (OTHER_PARTITIONS.find(({ name }) => name === partition) ?? AWS).iamRegion;

@@ -3,14 +3,14 @@ import type { FargateProfile } from '../cloud/index.ts';
 import { areSelectorsEqual, describeSelectors } from './selectors.ts';
 import { areSubnetsEqual } from './subnets.ts';
 
-/** EKS cannot change these fields. If one is `undefined`, any value is accepted. */
+/** The fields of a profile that EKS cannot change. If a field is `undefined`, any value is accepted. */
 export interface WantedFields {
   readonly selectors: readonly Selector[] | undefined;
   readonly subnets: readonly string[] | undefined;
   readonly roleArn: string | undefined;
 }
 
-/** `place` is where the wanted fields come from, such as `the spec`. */
+/** Describes the fields that differ in EKS. `place` is where the wanted fields come from, such as `the spec`. */
 export function describeDifferentFields(found: FargateProfile, wanted: WantedFields, place: string): readonly string[] {
   const { selectors = found.selectors, subnets = found.subnets, roleArn = found.podExecutionRoleArn } = wanted;
   const differ = (field: string, inAws: string, there: string): string =>

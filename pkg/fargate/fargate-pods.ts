@@ -1,13 +1,16 @@
 import { fieldAt, textAt } from 'controller-runtime/json';
 import type { ObjectMeta } from 'controller-runtime/schema';
 
-/** EKS sets this label on each pod that it admits to Fargate. On any other pod, a user requests a profile with it. */
+/** EKS sets this label on each pod that it admits to Fargate. On other pods, users request a profile with it. */
 export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 
 /** EKS cannot label the pods of a profile whose name is no valid label value, for example with 64 characters. */
 export const isLabelValue = (profile: string): boolean => /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(profile);
 
-/** This controller recreates the pod. A ReplicaSet with a Deployment's hash in its name stands for the Deployment. */
+/**
+ * Returns the object whose controller recreates the pod, or `null`. For the ReplicaSet of a Deployment, whose name ends
+ * with the Deployment's hash, returns the Deployment.
+ */
 export function ownerOf({ metadata: { labels = {}, ownerReferences = [] } }: { readonly metadata: ObjectMeta }) {
   const reference = ownerReferences.find(({ controller }) => controller === true);
   if (reference === undefined) return null;
@@ -17,7 +20,7 @@ export function ownerOf({ metadata: { labels = {}, ownerReferences = [] } }: { r
   return isOfDeployment ? { kind: 'Deployment', name: name.slice(0, -hash.length) } : { kind, name };
 }
 
-/** Fargate's message about a pod that it has not scheduled. `undefined` if it has scheduled the pod or not tried. */
+/** Returns Fargate's message about a pod that it cannot schedule, or `undefined` if it can or has not tried yet. */
 export function refusalOf(status: unknown): string | undefined {
   const conditions = fieldAt(status, 'conditions');
   const unscheduled: unknown = (Array.isArray(conditions) ? conditions : []).find(

@@ -44,7 +44,7 @@ const MAX_DIGITS = 9_999;
 export const replacementName = (base: ProfileName, digits: number): ProfileName =>
   ProfileName.of(`${String(digits).padStart(DIGITS_LENGTH - 1, '0')}-${stemOf(base)}`);
 
-/** Returns `undefined` if the name is not four digits and this base. */
+/** Returns the digits at the beginning of a replacement's name, or `undefined` for a name that is not one of `base`. */
 export function replacementDigits(name: string, base: ProfileName): number | undefined {
   const digits = /^(?<digits>\d{4})-/.exec(name)?.groups?.['digits'];
   return digits !== undefined && name.slice(DIGITS_LENGTH) === stemOf(base) ? Number(digits) : undefined;
@@ -54,7 +54,7 @@ export function replacementDigits(name: string, base: ProfileName): number | und
 export const isNamedAfter = (name: string, base: ProfileName): boolean =>
   name === base || replacementDigits(name, base) !== undefined;
 
-/** The name sorts before the names of `existing`. After 0000 none can, so the highest free one is taken. */
+/** Returns a name that sorts before those of `existing`. If 0000 is used, the highest free digits are taken. */
 export function nextReplacementName(
   base: ProfileName,
   existing: readonly string[],
@@ -81,9 +81,9 @@ export function roleNameFor(cluster: ClusterName | EksClusterName, profile: Prof
 }
 
 /**
- * CAPA may have given these names to a profile's role. It computes them from the name of the Cluster, and before v2.7.0
- * from the name of the EKS cluster. If Cluster API does not manage the EKS cluster, returns only the name that this
- * controller computes.
+ * Returns the names that CAPA may have given to a profile's role. CAPA computes them from the name of the Cluster, and
+ * before v2.7.0 from the name of the EKS cluster. If Cluster API does not manage the EKS cluster, returns only the name
+ * that this controller computes.
  */
 export function roleNamesOfCapa({
   clusterName,
@@ -103,7 +103,7 @@ export function defaultEksClusterName(controlPlaneName: string, namespace: strin
   return EksClusterName.of(generateName(controlPlaneName, namespace, MAX_EKS_NAME));
 }
 
-/** Returns EKS's error message. */
+/** Returns the message with which EKS rejects the name, or `undefined` if EKS accepts it. */
 export function findProfileNameProblem(name: string): string | undefined {
   if (name.startsWith('eks-')) return "The fargate profile name starts with the reserved prefix: 'eks-'.";
   if (!/^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u.test(name)) {

@@ -65,7 +65,7 @@ function findExcess(allowed: readonly string[] | undefined, field: string, value
     : [{ field, value, allowed }];
 }
 
-/** Puts the EKS cluster's partition and account in place of `*`. */
+/** Returns the required permissions boundary, with the EKS cluster's partition and account in place of `*`. */
 export function requiredBoundary(
   { permissionsBoundary }: OperatorLimits,
   { partition, account }: Pick<AwsLocation, 'partition' | 'account'>,

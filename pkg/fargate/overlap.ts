@@ -30,7 +30,10 @@ export const findTaken = (me: Competitor, other: Competitor): readonly FargateSe
     ? me.selectors.filter((mine) => other.selectors.some((theirs) => doesSelectorCover(theirs, mine)))
     : [];
 
-/** A label key with wildcards does not exclude any pod, because a pod can have a further label. */
+/**
+ * Whether a pod can match both selectors. A label key with wildcards does not exclude any pod, because a pod can have
+ * an additional label that matches the key.
+ */
 export function doSelectorsMeet(one: FargateSelector, other: FargateSelector): boolean {
   if (!doWildcardsMeet(one.namespace, other.namespace)) return false;
   return Object.entries(one.labels).every(([key, value]) => {
@@ -40,9 +43,9 @@ export function doSelectorsMeet(one: FargateSelector, other: FargateSelector): b
 }
 
 /**
- * True if every pod that matches `special` certainly matches `general` too. Labels are compared only if their keys are
- * identical, because matching keys by their wildcards would take time proportional to the product of the numbers of
- * labels.
+ * True only if every pod that matches `special` also matches `general`. It may be false nevertheless, because labels
+ * are compared only if their keys are identical: matching keys by their wildcards would take time proportional to the
+ * product of the numbers of labels.
  */
 export function doesSelectorCover(general: FargateSelector, special: FargateSelector): boolean {
   if (!doesWildcardCover(general.namespace, special.namespace)) return false;

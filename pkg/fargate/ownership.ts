@@ -21,11 +21,11 @@ export interface AdoptableNames {
 }
 
 export type Ownership =
-  /** Not `stamped`: CAPA created the resource for this object, and this controller must tag it first. */
+  /** If not `stamped`, CAPA created the resource for this object, and this controller must tag the resource first. */
   | { readonly kind: 'ours'; readonly stamped: boolean }
   /**
    * The resource must not be changed or deleted. `whose` completes the sentence "it belongs to …". `claimed` means that
-   * a tag identifies an owner, or that the resource is the role that CAPA shares. Otherwise `spec.adoptionPolicy:
+   * a tag identifies an owner, or that the resource is the role that CAPA shares. If it is false, `spec.adoptionPolicy:
    * Always` lets the controller adopt a Fargate profile.
    */
   | { readonly kind: 'foreign'; readonly whose: string; readonly claimed: boolean };
@@ -110,7 +110,7 @@ const tagsOfRole = ({ eksClusterArn, namespace }: RoleOwner): readonly Ownership
   { key: NAMESPACE_TAG, value: namespace },
 ];
 
-/** True if an ownership tag of the profile contains a different object. */
+/** Whether the profile's owner tag contains a different AWSFargateProfile. */
 export const isTaggedByOthers = (tags: Tags, object: { readonly namespace: string; readonly name: string }): boolean =>
   namesAnother(tags, tagsOfProfile(object), keepCase);
 
@@ -118,13 +118,13 @@ export const isTaggedByOthers = (tags: Tags, object: { readonly namespace: strin
 export const isRoleTaggedByOthers = (tags: Tags, owner: RoleOwner): boolean =>
   namesAnother(tags, tagsOfRole(owner), foldCase);
 
-/** Returns none if an ownership tag of the profile contains a different owner. */
+/** Returns the ownership tags that the profile lacks, or none if one that it has contains a different owner. */
 export const missingProfileTags = (
   tags: Tags,
   object: { readonly namespace: string; readonly name: string },
 ): readonly OwnershipTag[] => missingTags(tags, tagsOfProfile(object), keepCase);
 
-/** Returns none if an ownership tag of the role contains a different owner. */
+/** Returns the ownership tags that the role lacks, or none if one of its ownership tags contains a different owner. */
 export const missingRoleTags = (tags: Tags, owner: RoleOwner): readonly OwnershipTag[] =>
   missingTags(tags, tagsOfRole(owner), foldCase);
 

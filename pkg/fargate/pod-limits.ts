@@ -5,7 +5,7 @@ export interface FieldProblem {
   /** Such as `.containers[0].securityContext.privileged`. */
   readonly path: string;
   readonly message: string;
-  /** `refused`: the pod does not start. `risky`: it may not. `ignored`: it starts, but the field does not help. */
+  /** `refused`: the pod does not start. `risky`: it might not. `ignored`: it starts, but the field does not work. */
   readonly severity: 'refused' | 'risky' | 'ignored';
 }
 
@@ -16,7 +16,7 @@ const notMounted = (kind: string): string => `Fargate does not mount volumes of 
 
 const isTrue = (value: unknown): boolean => value === true;
 
-/** The capabilities that every container has. `add` can contain them, as CoreDNS does with NET_BIND_SERVICE. */
+/** The capabilities that every container has. Fargate accepts them in `add`, where CoreDNS lists NET_BIND_SERVICE. */
 const CAPABILITIES: readonly unknown[] = [
   'AUDIT_WRITE',
   'CHOWN',
@@ -34,7 +34,7 @@ const CAPABILITIES: readonly unknown[] = [
   'SYS_CHROOT',
 ];
 
-/** Charts write CAP_CHOWN, although Kubernetes calls the capability CHOWN (frappe/helm#182). */
+/** Explains a capability such as CAP_CHOWN. Charts write it, although Kubernetes calls it CHOWN (frappe/helm#182). */
 function hintFor(capability: string): string {
   const name = capability.replace(/^CAP_/, '');
   return CAPABILITIES.includes(name) ? `; remove it, because each container has ${name}` : '';
@@ -50,8 +50,8 @@ type Rule = readonly [
  * The values that Fargate refuses, by path in the pod's spec. Sources: the considerations of
  * https://docs.aws.amazon.com/eks/latest/userguide/fargate.html, and the events of fargate-scheduler in
  * aws/containers-roadmap#1517 (network and ports of the host), frappe/helm#182 and aws/aws-app-mesh-roadmap#158
- * (capabilities), pachyderm/pachyderm#4522 and cert-manager/csi-driver#267 (volumes). The list contains the kinds of
- * volumes that Fargate does mount; of claimed volumes, it mounts only EFS.
+ * (capabilities), pachyderm/pachyderm#4522 and cert-manager/csi-driver#267 (volumes). Fargate mounts only the kinds of
+ * volumes that the long pattern excludes, and of claimed volumes only those of EFS.
  */
 const REFUSED: readonly Rule[] = [
   [/^\.host(?:Network|PID|IPC)$/, isTrue, 'the namespaces of the host cannot be used'],
@@ -137,7 +137,7 @@ const RULES = [
   ...IGNORED.map((rule) => ({ rule, severity: 'ignored' as const })),
 ];
 
-/** Omits the labels of nodes that the pod requires. */
+/** Returns the problems of all fields except those that require node labels (see node-labels.ts). */
 export function findFieldProblems(spec: unknown): readonly FieldProblem[] {
   const sizes = [...findSizeProblems(spec)].map((each) => ({ ...each, severity: 'refused' as const }));
   return [...applyRules(spec), ...sizes];

@@ -48,12 +48,12 @@ export function sizeOfSpec(spec: unknown): Size | undefined {
   return undefined;
 }
 
-/** The result omits the memory that Fargate adds. */
+/** Returns the size that the pod requests, without the memory that Fargate adds. */
 export const requestedSize = (spec: unknown): Size => {
   return { vCPU: requestOf(spec, 'cpu') / 1000, memoryGB: requestOf(spec, 'memory') / GB };
 };
 
-/** Returns thousandths. */
+/** Returns what the pod requests of the resource, in thousandths. */
 function requestOf(spec: unknown, resource: string): number {
   const ofPod = fieldAt(spec, 'resources');
   const own = fieldAt(fieldAt(ofPod, 'requests'), resource);
@@ -73,13 +73,13 @@ function requestOfAll(containers: readonly unknown[], initContainers: readonly u
   return Math.max(largest, sidecars + totalRequest(containers, resource));
 }
 
-/** Fargate bills this size, which the annotation CapacityProvisioned contains. */
+/** Parses the annotation CapacityProvisioned, which contains the size that Fargate bills. */
 export function provisionedSize(annotation: string | undefined): Size | undefined {
   const [, vCPU, memoryGB] = /^(\d{1,3}(?:\.\d{1,3})?)vCPU (\d{1,3}(?:\.\d{1,3})?)GB$/.exec(annotation ?? '') ?? [];
   return vCPU === undefined ? undefined : { vCPU: Number(vCPU), memoryGB: Number(memoryGB) };
 }
 
-/** Returns thousandths. The limit replaces an absent request, as in the API server. */
+/** Returns the sum of the requests, in thousandths. The limit replaces an absent request, as in the API server. */
 export const totalRequest = (containers: readonly unknown[], resource: string): number =>
   containers.reduce<number>((sum, container) => {
     const resources = fieldAt(container, 'resources');

@@ -59,7 +59,7 @@ export function parseStatements(document: string): readonly Statement[] | undefi
   return E.isRight(policy) ? toList<RawStatement>(policy.right.Statement).map(toStatement) : undefined;
 }
 
-/** Ignores effect and conditions. */
+/** Whether the statement applies to the service and the action. Ignores effect and conditions. */
 export function isStatementFor(statement: Statement, service: string, action: string): boolean {
   const principal = statement.principals.some(
     ({ type, values }) => type === '*' || (type === 'Service' && values.some((value) => value === service)),

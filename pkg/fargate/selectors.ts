@@ -7,7 +7,7 @@ export function toSelectors(selectors: readonly Selector[]): readonly FargateSel
   return selectors.map(({ namespace = '', labels = {} }) => ({ namespace, labels }));
 }
 
-/** Another provider's CRD may accept invalid namespaces and label keys. The result contains the valid values. */
+/** Describes the first invalid namespace or label key. Another provider's CRD may accept invalid ones. */
 export function findSelectorProblem(selectors: readonly FargateSelector[]): string | undefined {
   for (const [index, { namespace, labels }] of selectors.entries()) {
     const field = `spec.selectors[${index}]`;

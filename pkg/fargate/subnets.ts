@@ -6,7 +6,7 @@ const EDGE_ZONES: readonly string[] = ['local-zone', 'wavelength-zone'];
 const ASSOCIATION_TAG = 'sigs.k8s.io/cluster-api-provider-aws/association';
 const SECONDARY = 'secondary';
 
-/** The default of `spec.subnetIDs`: those of the control plane's subnets that EKS accepts for Fargate, in order. */
+/** The default of `spec.subnetIDs`: the control plane's subnets that EKS accepts for Fargate, in the same order. */
 export function privateSubnets(subnets: readonly ControlPlaneSubnet[]): readonly string[] {
   const ids = subnets.filter(canRunFargate).map(({ resourceID, id }) => resourceID ?? id);
   return [...new Set(ids.filter((id) => AWS_SUBNET_ID.test(id)))];

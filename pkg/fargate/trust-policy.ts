@@ -95,7 +95,7 @@ function sourceArn({ partition, region, account, cluster, profile }: TrustScope 
   return `arn:${partition}:eks:${region}:${account}:fargateprofile/${cluster}/${profile ?? 'profile'}`;
 }
 
-/** Includes only conditions that none of the requests meets. */
+/** Describes the conditions that none of the requests meets. */
 function describeUnmetConditions(
   statement: Statement,
   requests: readonly RequestContext[],
@@ -107,8 +107,9 @@ function describeUnmetConditions(
 }
 
 /**
- * Compares by meaning. A single value equals a list with one element. The order of lists, the case of actions,
- * condition operators and keys, `Sid`, the fields next to `Statement`, and ArnEquals or ArnLike do not matter.
+ * Compares by meaning. A single value equals a list with one element. These differences do not matter: the order of
+ * lists, the case of actions, condition operators and keys, `Sid`, the fields next to `Statement`, and ArnEquals
+ * instead of ArnLike.
  */
 export function areTrustPoliciesEqual(a: string, b: string): boolean {
   if (a === b) {

@@ -36,7 +36,8 @@ export function doWildcardsMeet(one: string, other: string): boolean {
   const [otherFirst, otherLast] = [other.indexOf('*'), other.lastIndexOf('*')];
   if (first < 0) return matchesWildcard(other, one, canBeSame);
   if (otherFirst < 0) return matchesWildcard(one, other, canBeSame);
-  // Each pattern can match the other's part between its first and last `*`, so only the ends can conflict.
+  // A `*` of one pattern can match everything that the other has between its first and last `*`, so only the texts
+  // before the first `*` and after the last `*` can conflict.
   const atStart = Math.min(first, otherFirst);
   const atEnd = Math.min(one.length - 1 - last, other.length - 1 - otherLast);
   for (let index = 0; index < atStart; index++) if (!canBeSame(one[index], other[index])) return false;

@@ -25,7 +25,7 @@ export interface CallContext {
    */
   readonly rateLimitKeyPrefix: string;
   readonly signal: AbortSignal;
-  /** How long a mutation may take from now, in ms. At 0 or less, it is not sent. Called right before each mutation. */
+  /** In ms. How long a mutation may take from now; if 0 or less, it is not sent. Called right before each mutation. */
   readonly mutationBudget: () => Ms;
   readonly readPriority: () => ReadPriority;
   readonly logger: Logger;
@@ -47,7 +47,7 @@ export type Call<A> = Promise<E.Either<AwsFailure, A>>;
 /** Creates every AWS call except those of the SDK's credential providers. */
 export type CallFactory = <A>(request: CallRequest<A>) => Call<A>;
 
-/** A call that would wait longer for the rate limiter fails, so that other objects are reconciled. */
+/** How long a call may wait for the rate limiter. After that, it fails, so that other objects are reconciled. */
 const LIMITER_DEADLINE: Ms = 15_000;
 /** For fetching the credentials and signing, before the request is sent. */
 const SIGNING_DEADLINE: Ms = 10_000;
@@ -122,14 +122,14 @@ function acquirePermit(
   );
 }
 
-/** Without a shared reason, each `abort` would create an exception with a stack trace. */
+/** The reason passed to each `abort`. Without a reason, each `abort` would create an exception with a stack trace. */
 const CALL_ENDED = new Error('the call of AWS is over');
 
 /** One attempt of a call. Signing has its own deadline. The response deadline begins when the request is sent. */
 class CallAttempt {
-  /** Monotonic. Reset to undefined if {@link beforeSend} prevents the request. */
+  /** When the transport got the request (monotonic). Reset to undefined if {@link beforeSend} stops the request. */
   sentAt: Ms | undefined;
-  /** Whether a stop, a passed deadline, or a lease that has almost run out has prevented the request. */
+  /** Whether the request was not sent because of an abort, a passed deadline, or a lease that has almost run out. */
   private wasStoppedBeforeSending = false;
   private readonly clock: Clock;
   private readonly context: CallContext;

@@ -30,8 +30,8 @@ export interface Limiter {
 }
 
 /**
- * When AWS throttles a call, the new rate is this factor times the lower of two rates: the old one, and the one at
- * which the bucket really permitted calls in the second before or after the throttled call, whichever is higher.
+ * When AWS throttles a call, the new rate is this factor times the old rate, or times the rate at which the bucket
+ * really permitted calls at that time (see `rateAround`) if that is lower.
  */
 const THROTTLED_RATE_FACTOR = 0.7;
 /** During each second of successful calls after throttling, the rate grows by this many calls per second. */
@@ -39,11 +39,14 @@ const RECOVERY_PER_SECOND = 1;
 /** In calls per second. */
 const MIN_RATE = 0.5;
 const SECOND: Ms = 1000;
-/** AWS answers sooner than this, so the bucket still remembers the calls sent around a throttled one. */
+/**
+ * How long a bucket remembers the calls that it has permitted. AWS answers sooner, so when AWS throttles a call, the
+ * bucket still knows how many others it permitted around that call.
+ */
 const KEPT_TIMES: Ms = 60_000;
-/** Longer than the slowest token bucket needs to return to its full rate and burst. */
+/** An unused token bucket is discarded after this time. The slowest bucket recovers its full rate and burst sooner. */
 const KEPT_UNUSED: Ms = 60 * 60_000;
-/** Below 1, because rounding may leave slightly less than a token when the timer for the next one fires. */
+/** How many tokens a call needs: below 1, because rounding may leave slightly less than a token when a timer fires. */
 const WHOLE_TOKEN = 1 - 1e-6;
 
 /**
@@ -72,7 +75,7 @@ class Bucket {
   private tokens: number;
   private refilledAt: Ms;
   private slowedAt: Ms = -Infinity;
-  /** The monotonic times of the calls permitted during the last {@link KEPT_TIMES}, in order. */
+  /** The monotonic times of the calls permitted during the last {@link KEPT_TIMES}, the oldest first. */
   private readonly sent: Ms[] = [];
   /** In the order of their arrival. */
   private readonly waiters: Waiter[] = [];
@@ -158,7 +161,7 @@ class Bucket {
   }
 
   private reduceRate(sentAt: Ms): void {
-    // The call was sent before the latest cut, so it does not show that the new rate is too high.
+    // The call was sent before the latest reduction of the rate, so it does not show that the new rate is too high.
     if (sentAt <= this.slowedAt) return;
     this.refill();
     const now = this.clock.monotonic();
@@ -169,8 +172,8 @@ class Bucket {
   }
 
   /**
-   * The calls permitted in the second before or after a call, whichever is more. For the first call of a burst, only
-   * the second after it shows the rate.
+   * Returns how many calls were permitted in the second before or after a call, whichever is more. For the first call
+   * of a burst, only the second after it shows the rate.
    */
   private rateAround(sentAt: Ms): number {
     const before = this.sent.filter((at) => at <= sentAt && sentAt - at < SECOND);

@@ -10,7 +10,10 @@ export interface Page<A> {
   readonly next: string | undefined;
 }
 
-/** Fails when AWS repeats or omits a token, because callers assume that resources outside of the list do not exist. */
+/**
+ * Returns the items of all pages. Fails if AWS repeats or omits a token, because callers assume that resources that are
+ * not in the list do not exist.
+ */
 export async function listAllPages<A>(
   of: { readonly service: AwsService; readonly operation: string },
   page: (token: string | undefined) => Call<Page<A>>,

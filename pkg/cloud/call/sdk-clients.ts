@@ -30,14 +30,14 @@ export function newClients({ region, credentials, transport, endpoints, version 
   const config = (service: AwsService) => {
     const endpoint = endpoints.urlFor(service, region);
     return {
-      // If an endpoint is configured, the SDK signs for the client's region, not for IAM's.
+      // IAM's region is set here, because the SDK signs for the client's region if an endpoint is configured.
       region: service === 'iam' ? iamRegionOf(region) : region,
       // Without `memoized`, the SDK would cache the first credentials, forever if they do not expire.
       credentials: Object.assign(async () => credentials(), { memoized: true }),
       requestHandler: newCheckedHandler(transport),
       // With `cacheMiddleware`, the SDK builds the middleware chain once per operation and not for each call.
       cacheMiddleware: true,
-      // Each AWS call has one metric, one log line and one outcome. Only the workqueue retries.
+      // The SDK must not retry: each AWS call has one metric and one log line. Only the workqueue retries.
       maxAttempts: 1,
       retryMode: 'standard',
       defaultsMode: 'standard' as const,

@@ -12,7 +12,7 @@ export interface Sender extends Pick<AwsConfig, 'endpoints' | 'transport'>, Pick
 /** Each service's name in its host name and in signatures. */
 const NAMES = { ec2: 'ec2', servicequotas: 'servicequotas', cloudwatch: 'monitoring' } as const;
 
-/** Uses the query protocol, and returns the XML response. @throws as the SDK does */
+/** Sends a request in AWS's query protocol, and returns the XML response. @throws the same errors as the SDK */
 export async function sendQuery(
   sender: Sender,
   service: 'ec2' | 'cloudwatch',
@@ -26,7 +26,7 @@ export async function sendQuery(
   throw sdkError(status, name, message);
 }
 
-/** Uses the protocol AWS JSON 1.1. `target` contains the API and the operation. @throws as the SDK does */
+/** Uses the protocol AWS JSON 1.1. `target` contains the API and the operation. @throws the same errors as the SDK */
 export async function sendJson(
   sender: Sender,
   service: 'servicequotas',

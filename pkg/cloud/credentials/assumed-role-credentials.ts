@@ -13,7 +13,10 @@ import { rejectedCredentials, type CredentialsProblem } from './credentials-prob
 
 export interface AssumedRoleConfig extends AwsConfig {
   readonly accounts: Pick<CallerAccounts, 'verify'>;
-  /** The manager's region, if known. Its STS endpoint is preferred, because a private network may reach only it. */
+  /**
+   * The manager's region, if known. STS is called there if the role is in the same partition, because a private network
+   * may reach no other STS endpoint.
+   */
   readonly region: string | undefined;
 }
 
@@ -36,7 +39,10 @@ const MAX_CHAINED_SESSION_SECONDS = 3_600;
 /** Longer than all steps of the fetch together, so that a hanging step fails first, with its own error. */
 const FETCH_DEADLINE: Ms = 40_000;
 
-/** Errors name the role and the owner of the `base` credentials, unless AWS rejects the credentials themselves. */
+/**
+ * Returns a source that assumes `role` with the `base` credentials. If this fails, the error contains the role and the
+ * owner of the `base` credentials. If AWS rejects these credentials themselves, the error contains only their owner.
+ */
 export function newAssumedRoleSource(
   config: AssumedRoleConfig,
   { key, role, base, baseName }: AssumedRoleRequest,

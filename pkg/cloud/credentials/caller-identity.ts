@@ -30,12 +30,12 @@ export interface Rejection {
 
 type Lookup = E.Either<AwsFailure, AccountId>;
 
-/** Without a cached result, each of a thousand objects with rejected credentials would call STS again. */
+/** How long a verification is cached. Otherwise, a thousand objects with rejected credentials would each call STS. */
 const RESULT_TTL: Ms = 5_000;
 /** Unused STS clients and partitions are discarded after this time. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
 
-/** AWS has fewer regions, but users can set any text as the region. */
+/** The most STS clients per source, one per region. AWS has fewer regions, but users can set any text as the region. */
 const MAX_CLIENTS = 64;
 
 interface SourceFacts {
@@ -77,8 +77,9 @@ export class CallerAccounts {
   }
 
   /**
-   * Does not ask STS again if the rejection came from STS in the verification region. If AWS rejects the credentials
-   * there too, removes them from the manager's cache. Concurrent callers share one STS call.
+   * Asks STS in the {@link verificationRegion} whether rejected credentials are really invalid, unless `rejection`
+   * already is STS's answer from there. If they are, removes them from the manager's cache. Concurrent callers share
+   * one STS call.
    */
   verify(source: AwsCredentialSource, credentials: AwsCredentials, rejection: Rejection): Promise<VerificationResult> {
     const { accessKeyId } = credentials;
@@ -122,7 +123,7 @@ export class CallerAccounts {
   }
 
   /**
-   * Prefers the manager's region if it is in the credentials' partition, otherwise that partition's default region.
+   * Returns the manager's region if it is in the credentials' partition, otherwise that partition's default region.
    * `failed` is the region that rejected the credentials.
    */
   private verificationRegion(source: AwsCredentialSource, failed: string): string {
@@ -130,7 +131,10 @@ export class CallerAccounts {
     return stsRegionOf(source.partition ?? this.factsOf(source).partition ?? partitionOf(region ?? failed), region);
   }
 
-  /** Prefers the manager's region, because a private network may reach only its STS endpoint. */
+  /**
+   * Returns the manager's region if it is in the same partition as `region`, because a private network may reach only
+   * its STS endpoint. Returns `region` if an STS endpoint is configured for it.
+   */
   private lookupRegion(region: string): string {
     const { region: own, endpoints } = this.config;
     const isNear = own !== undefined && partitionOf(own) === partitionOf(region);

@@ -104,8 +104,9 @@ export class CachedCredentials {
   }
 
   /**
-   * The next `get` fetches again, because AWS has rejected the credentials with this access key ID. Keeps credentials
-   * that were fetched in the meantime, so that concurrent rejections cause one fetch.
+   * Discards the cached credentials if they have this access key ID, which AWS has rejected, so that the next `get`
+   * fetches again. Keeps credentials that were fetched in the meantime, so that concurrent rejections cause only one
+   * fetch.
    */
   reject(accessKeyId: string): void {
     if (this.state.kind !== 'cached' || this.state.credentials.accessKeyId !== accessKeyId) return;
@@ -124,7 +125,7 @@ export class CachedCredentials {
       );
       return this.store(credentials, credentials.expiresAt === undefined ? REREAD_INTERVAL : RETRY_INTERVAL);
     } catch (cause) {
-      // A source wraps the errors of the SDK, so a panic that it throws is a bug of the manager.
+      // A source wraps the errors that the SDK throws, so a panic (such as a TypeError) here is a bug of the manager.
       if (isPanic(cause)) throw cause;
       // Cached credentials stay in use while they are valid, unless AWS has rejected them meanwhile.
       if (previous.kind === 'cached' && this.state === previous && this.isUsable(previous.credentials))
@@ -180,7 +181,7 @@ export class CredentialPool {
     this.cachedFor(source).reject(accessKeyId);
   }
 
-  /** `undefined` for credentials that never expire. */
+  /** Returns when each source's cached credentials expire. `undefined` means never. */
   expiries(): readonly { readonly key: string; readonly expiresAt: Ms | undefined }[] {
     return this.cached.entries().flatMap(([key, credentials]) => {
       const current = credentials.peek();
@@ -196,5 +197,5 @@ export class CredentialPool {
 /** The longest pause between two reconciles of an unchanged object, in resync intervals. Jitter lengthens it. */
 const LONGEST_PAUSE = 1.5;
 
-/** Keeps an unused entry at least until the next reconcile of an unchanged object. */
+/** Returns how long to keep an unused cache entry: at least until the next reconcile of an unchanged object. */
 export const retentionOf = (least: Ms, resync: Ms): Ms => Math.max(least, LONGEST_PAUSE * resync);

@@ -23,7 +23,7 @@ export type CredentialsProblemReason =
   | 'IdentityInvalid'
   | 'SecretNotFound'
   | 'SecretIncomplete'
-  /** AWS uses one error if the role is missing, does not trust the credentials, or if these lack sts:AssumeRole. */
+  /** The role is missing, does not trust the credentials, or these lack sts:AssumeRole: AWS uses one error for all. */
   | 'AssumeRoleDenied'
   /** AWS rejects a parameter of AssumeRole that comes from the identity, such as its session policy. */
   | 'AssumeRoleRefused'

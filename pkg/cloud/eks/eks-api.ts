@@ -12,13 +12,13 @@ export interface FargateProfile {
   readonly name: ProfileName;
   readonly arn: string;
   readonly cluster: EksClusterName;
-  /** Can also be a status that EKS has introduced since. */
+  /** Can also be a status that EKS has introduced after this list was written. */
   readonly status: 'CREATING' | 'ACTIVE' | 'DELETING' | 'CREATE_FAILED' | 'DELETE_FAILED' | (string & {});
   readonly podExecutionRoleArn: RoleArn;
   readonly subnets: readonly string[];
   readonly selectors: readonly FargateSelector[];
   readonly tags: Readonly<Record<string, string>>;
-  /** When EKS was asked to create it, in ms since 1970. */
+  /** When EKS received the request to create the profile, in ms since 1970. */
   readonly createdAt?: Ms;
   readonly health: readonly {
     readonly code: string;
@@ -35,7 +35,7 @@ export type ProfileLookup = { readonly kind: 'found'; readonly profile: FargateP
 export type ProfileListing =
   { readonly kind: 'listed'; readonly names: readonly ProfileName[] } | { readonly kind: 'clusterGone' };
 
-/** Without subnets, EKS chooses the cluster's private ones. */
+/** If `subnets` is empty, EKS chooses the cluster's private subnets. */
 export type NewFargateProfile = Pick<
   FargateProfile,
   'cluster' | 'name' | 'podExecutionRoleArn' | 'subnets' | 'selectors' | 'tags'
@@ -56,7 +56,7 @@ export interface EksCluster {
   readonly status: string;
   /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`; undefined if EKS omits it. */
   readonly authenticationMode?: string;
-  /** Whether EKS refuses to delete the cluster; undefined if EKS omits it. */
+  /** The URL of the cluster's API server; undefined while EKS creates the cluster. */
   readonly deletionProtection?: boolean;
   /** The URL of its API server; undefined while EKS creates the cluster. */
   readonly endpoint?: string;
@@ -68,7 +68,7 @@ export interface EksClusters {
   describe(name: EksClusterName): Call<EksCluster | undefined>;
 }
 
-/** An entry is bound to the unique ID of a role, but EKS does not show this ID. */
+/** Gives a role access to a cluster. EKS binds the entry to the role's unique ID, but does not return this ID. */
 export interface AccessEntry {
   readonly principalArn: RoleArn;
   /** `FARGATE_LINUX` for the entries that EKS creates for Fargate profiles. */

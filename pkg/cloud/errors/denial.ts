@@ -11,13 +11,16 @@ export type PolicyKind = (typeof KINDS)[number];
 
 /** What AWS's message says about a denied call. */
 export interface Denial {
-  /** The denied action, such as `iam:PassRole`, can differ from the call. `undefined` if the message contains none. */
+  /**
+   * The denied action, such as `iam:PassRole`. It can differ from the operation that was called. `undefined` if the
+   * message contains no action.
+   */
   readonly action?: string;
   /** `isExplicit` means that the policy denies the action. Otherwise no policy of this kind allows it. */
   readonly policy?: { readonly kind: PolicyKind; readonly isExplicit: boolean };
 }
 
-/** In UTF-16 code units. AWS may repeat a user's long text. */
+/** In UTF-16 code units. The rest of a longer message is not parsed: AWS may quote a long text of a user in it. */
 const MAX_MESSAGE = 4_096;
 
 const ACTION = /\b(?:not authorized to perform:|missing permissions for:?) '?([a-z0-9-]+:[a-z]+)/i;

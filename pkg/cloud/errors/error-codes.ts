@@ -12,7 +12,10 @@ const hasCode =
 
 const hasMessage = (pattern: RegExp) => (failure: AwsFailure) => pattern.test(failure.message);
 
-/** A single `first.*second` pattern would rescan the rest of a long message for every match of `first`. */
+/**
+ * Whether `second` matches at or after the first match of `first`. A single `first.*second` pattern would rescan the
+ * rest of a long message for every match of `first`.
+ */
 const hasInOrder =
   (first: RegExp, second: RegExp) =>
   ({ message }: AwsFailure): boolean => {
@@ -67,7 +70,10 @@ export function busySibling(failure: AwsFailure): BusySibling | undefined {
     : { name: ProfileName.of(name), status: status.toUpperCase() };
 }
 
-/** During an update of the cluster, DescribeCluster may report the status ACTIVE for more than ten minutes. */
+/**
+ * EKS is updating the cluster. Only this error shows it: during an update, DescribeCluster may report the status ACTIVE
+ * for more than ten minutes.
+ */
 export const isClusterUpdating = allOf(hasCode('ResourceInUse', 'InvalidRequest'), hasMessage(/update in progress/i));
 
 /** The cluster is being created or deleted: "Cluster 'c' is not in ACTIVE status". */
@@ -77,8 +83,8 @@ export const isClusterNotActive = allOf(
 );
 
 /**
- * Either the latest change in IAM has not propagated yet, or the role or its trust policy is wrong. For most of these
- * errors, only a later attempt shows which.
+ * EKS rejects the pod execution role: the latest change in IAM has not propagated yet, or the role or its trust policy
+ * is wrong. For most of these errors, only a later attempt shows which.
  */
 export const isRoleRejected = anyOf(
   allOf(
@@ -127,7 +133,7 @@ export const isSignatureTimeRejected = anyOf(
   hasMessage(/^signature (?:expired|not yet current)\b/i),
 );
 
-/** Every call with these credentials fails. */
+/** AWS rejects the credentials themselves, so every call with them fails. */
 export const isCredentialsInvalid: FailurePredicate = (failure) =>
   isCredentialsRejected(failure) && !isRegionNotEnabled(failure) && !isSignatureTimeRejected(failure);
 
@@ -157,7 +163,7 @@ export const isAccessDenied: FailurePredicate = (failure) =>
       hasMessage(/missing permissions|is not authorized to perform/i),
     )(failure));
 
-/** A later attempt can succeed. A mutation may or may not have taken effect. */
+/** AWS did not answer, or answered with 5xx. A later attempt can succeed. A mutation may have taken effect. */
 export const isUnavailable = anyOf(hasCode('NoAnswer'), (failure) => (failure.statusCode ?? 0) >= 500);
 
 /**
@@ -170,13 +176,16 @@ export const isRefused: FailurePredicate = (failure) => {
   return isAnswer && !anyOf(isThrottled, isCredentialsInvalid, isSignatureTimeRejected, isNotDispatched)(failure);
 };
 
-/** The call has no effect. */
+/** The call was not sent, because this manager stopped it or has no credentials. It has had no effect. */
 export const isNotDispatched = hasCode('NotDispatched', 'NoCredentials');
 
-/** Unless signing took too long, another attempt also fails, until a user corrects the region or the settings. */
+/**
+ * The request could not be built or signed. Unless signing took too long, another attempt also fails, until a user
+ * corrects the region or the settings.
+ */
 export const isNotPrepared = hasCode('NotPrepared');
 
-/** The SDK does not retry this error. */
+/** IAM is processing another change of the same resource. The SDK does not retry this error. */
 export const isConcurrentModification = hasCode('ConcurrentModification');
 
 /** The role still has a policy or an instance profile; IAM's message says which. */
@@ -199,7 +208,10 @@ export const isInvalidRequest: FailurePredicate = (failure) =>
     'UnmodifiableEntity',
   )(failure) && !anyOf(isRoleRejected, isClusterNotActive, isClusterUpdating, isAccessDenied)(failure);
 
-/** Omits values such as request IDs and times, so that a condition is stable while the failure stays the same. */
+/**
+ * Describes a failure for a condition. Omits values such as request IDs and times, because the condition must not
+ * change while the failure stays the same.
+ */
 export function describeFailure(failure: AwsFailure): string {
   const words = failure.message
     .replace(/\s+/g, ' ')
@@ -210,7 +222,7 @@ export function describeFailure(failure: AwsFailure): string {
     .replace(/^(signature (?:expired|not yet current))\b.*/i, withoutTimes)
     .trim();
   const operation = `${failure.service.toUpperCase()} ${failure.operation}`;
-  // The error codes that this manager sets would only repeat the message.
+  // Omits the error codes that this manager sets, because they would only repeat the message.
   const call = isOwnCode(failure) ? operation : `${operation}: ${failure.code}`;
   return `${words === '' ? 'no reason given' : words} (${call})`;
 }

@@ -2,7 +2,7 @@ import type { Ms } from 'controller-runtime/env';
 import type { RoleArn, RoleName } from '../../../api/names.ts';
 import type { Call } from '../call/call.ts';
 
-/** `trust` is URL-decoded text, because it is not always valid JSON. */
+/** `trust` is the trust policy. It is URL-decoded text and not an object, because it is not always valid JSON. */
 export interface Role {
   readonly name: RoleName;
   readonly arn: RoleArn;

@@ -11,9 +11,9 @@ const CLUSTER_HEADER = 'x-k8s-aws-id';
 const EXPIRES_IN_SECONDS = 60;
 
 /**
- * The token authenticates the credentials of `client` to the API server of an EKS cluster. It is the URL of a presigned
- * GetCallerIdentity, which EKS sends to STS, so creating it takes no AWS call. EKS calls its own STS endpoint, so the
- * SDK's endpoint does not matter.
+ * Returns a token that authenticates the credentials of `client` to the API server of an EKS cluster. The token is the
+ * URL of a presigned GetCallerIdentity, which EKS sends to STS, so creating it takes no AWS call. EKS calls its own STS
+ * endpoint, so the SDK's endpoint does not matter.
  * https://github.com/kubernetes-sigs/aws-iam-authenticator#api-authorization-from-outside-a-cluster
  *
  * @throws NoCredentials

@@ -48,7 +48,8 @@ export function assumeRole(client: STSClient, call: CallFactory, role: RoleToAss
   const { arn, sessionName, durationSeconds, externalId, inlinePolicy, policyArns } = role;
   return call({
     operation: 'AssumeRole',
-    // AssumeRole counts as a read: it changes nothing in AWS, so it needs no leadership and can be repeated.
+    // AssumeRole counts as a read: it changes nothing in AWS, so this process does not have to be the leader, and the
+    // call can be repeated.
     kind: 'read',
     send: async () =>
       withNumericExpiration(

@@ -7,9 +7,9 @@ import { codeOf } from 'controller-runtime/text';
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * Reads the file in AWS_CA_BUNDLE. As in the AWS CLI, its certificate authorities replace the default ones, whereas
- * NODE_EXTRA_CA_CERTS adds to those of every server. Returns Right(undefined) for the default ones. A Left says why the
- * file cannot be used.
+ * Returns the certificate authorities in the file AWS_CA_BUNDLE, or Right(undefined) if the variable is not set. As in
+ * the AWS CLI, they replace the default authorities, whereas NODE_EXTRA_CA_CERTS adds authorities for every server. A
+ * Left says why the file cannot be used.
  */
 export function awsCertificateAuthorities(
   environment: Readonly<Record<string, string | undefined>>,

@@ -35,7 +35,7 @@ export function newCheckedHandler(transport: AwsTransport) {
   });
 }
 
-/** For the SDK's credential providers, which change nothing and so need no leadership. `limit` aborts all requests. */
+/** For the SDK's credential providers: they change nothing, so they need no lease. `limit` aborts all requests. */
 export function newUncheckedHandler(transport: AwsTransport, limit: AbortSignal) {
   return newHandler((request) => transport.handle(request, { abortSignal: limit }));
 }

@@ -13,8 +13,8 @@ const inWords = (span: Ms): string =>
   span >= 1000 ? `${Number((span / 1000).toFixed(1))} s` : `${Math.ceil(span)} ms`;
 
 /**
- * The signal aborts after `limit` ms with a {@link DeadlineExceeded}, whose message contains the operation `what`, or
- * earlier with the reason of `parent`. The caller must `dispose` of it as soon as the work is done.
+ * Returns a signal that aborts after `limit` ms with a {@link DeadlineExceeded}, whose message contains the operation
+ * `what`, or earlier with the reason of `parent`. The caller must `dispose` of it as soon as the work is done.
  */
 export function deadline(
   clock: Clock,
@@ -103,5 +103,5 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** TypeScript would assume that the property `aborted` never changes. */
+/** A function, because TypeScript would assume that the property `aborted` never changes. */
 export const isAborted = (signal: AbortSignal): boolean => signal.aborted;

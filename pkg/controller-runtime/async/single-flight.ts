@@ -18,7 +18,7 @@ export class SingleFlight<A> {
   /** For each key, the call that begins after the running one. */
   private readonly following = new Map<string, Call<A>>();
 
-  /** Joins the running call of `key`, which may return data that was read before, or begins a call. */
+  /** Joins the running call of `key`, or begins one. A running call may return data that was read before this `run`. */
   async run(key: string, signal: AbortSignal | undefined, work: Work<A>): Promise<A> {
     signal?.throwIfAborted();
     return (this.running.get(key) ?? this.begin(key, this.newCall(key, work))).join(signal);

@@ -21,7 +21,7 @@ const HEALTHY_AFTER: Ms = 120_000;
 const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 interface Failures {
-  /** Failures in a row, including a kind that is not served. A watch of {@link HEALTHY_AFTER} ms ends the row. */
+  /** Failures in a row; a kind that is not served counts as one. A watch of {@link HEALTHY_AFTER} ms resets this. */
   readonly failures: number;
 }
 
@@ -93,7 +93,7 @@ export interface Transition {
 
 export const initialState: ReflectorState = { kind: 'resolving', failures: 0 };
 
-/** @throws TypeError for an input that is impossible in this state */
+/** Returns the next state, and what changes in the store. @throws TypeError if `state` cannot have this input */
 export function step(state: ReflectorState, input: ReflectorInput, now: Ms): Transition {
   switch (state.kind) {
     case 'resolving':

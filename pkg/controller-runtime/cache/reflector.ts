@@ -36,7 +36,7 @@ function backoffDelay(attempts: number, random: Random): Ms {
   return ceiling * (0.5 + 0.5 * random.next());
 }
 
-/** On average less than the five minutes after which many load balancers drop an idle connection. */
+/** How long a watch lasts: on average below the five minutes after which many load balancers drop idle connections. */
 const WATCH_TIMEOUT_SECONDS = 290;
 /** This fraction varies timeouts, so that watches that were opened together do not end together. */
 const WATCH_TIMEOUT_JITTER = 0.05;
@@ -108,7 +108,7 @@ export class Reflector {
     return `no watch for ${Math.floor(span / 60_000)} min: ${this.problem?.reason ?? 'each watch ends at once'}`;
   }
 
-  /** Returns 0 while the watch works or the API server does not serve the kind. */
+  /** Returns for how long the store has been outdated: 0 while the watch works or the kind is not served. */
   outdatedFor(): Ms {
     const now = this.options.clock.monotonic();
     return this.brokenSince === undefined || isOpen(this.current, now) ? 0 : now - this.brokenSince;
@@ -134,7 +134,7 @@ export class Reflector {
     }
   }
 
-  /** Returns the next input of `step`. */
+  /** Carries out the operation of `state`, and returns its result as the next input of `step`. */
   private async next(state: ReflectorState, signal: AbortSignal): Promise<ReflectorInput> {
     const { clock, random } = this.options;
     try {

@@ -8,7 +8,7 @@ export function isOlder(a: string, b: string): boolean {
   return a.length === b.length ? a < b : a.length < b.length;
 }
 
-/** Returns false if either resourceVersion has no order. */
+/** The opposite of {@link isOlder}, but also false if either resourceVersion has no order. */
 export const isAtLeast = (a: string, b: string): boolean =>
   WELL_FORMED.test(a) && WELL_FORMED.test(b) && !isOlder(a, b);
 

@@ -7,7 +7,7 @@ import type { KubeObject, ObjectKey } from '../client/types.ts';
 /** What a user has to change before objects can be read. `resource`: for example `clusters.cluster.x-k8s.io`. */
 export type ReadObstacle = { readonly kind: 'notServed'; readonly resource: string } | { readonly kind: 'forbidden' };
 
-/** Why objects cannot be read. Without `obstacle`, they may become readable without a user. */
+/** Why objects cannot be read. Without `obstacle`, they may become readable although no user changes anything. */
 export interface Unreadable {
   readonly reason: string;
   readonly obstacle?: ReadObstacle;
@@ -77,7 +77,7 @@ export class Store {
   private readonly all = new Group();
   /** By the name of the index, then by value. */
   private readonly indexes = new Map<string, Map<string, Group>>();
-  /** By index. Kept in memory because an index function may be expensive. */
+  /** By object, then by the name of the index. Kept in memory because an index function may be expensive. */
   private readonly indexed = new Map<string, ReadonlyMap<string, Place>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();
@@ -104,7 +104,7 @@ export class Store {
     return this.newestVersion;
   }
 
-  /** False after discovery has shown that the kind is not served, because a load balancer can answer 404. */
+  /** False once discovery shows that the kind is not served. A 404 alone is no proof: load balancers send it too. */
   get served(): boolean {
     return this.isKindServed;
   }
@@ -124,7 +124,8 @@ export class Store {
   }
 
   /**
-   * Returns the objects with this value, in the order of the index. As in {@link list}, the array stays the same.
+   * Returns the objects with this value, in the order of the index. As in {@link list}, the array stays the same until
+   * one of the objects changes.
    *
    * @throws RangeError for an index that the options of the store do not declare
    */
@@ -163,15 +164,15 @@ export class Store {
 
   /**
    * Replaces the content of the store with a complete list from the API server. Stored objects that are newer than the
-   * list stay, unless the list itself is older than an earlier list or watch event: then the newer objects are replaced
-   * or removed too. A listed object also replaces a stored object of the same resourceVersion: after etcd was restored
-   * from a backup, their contents can differ.
+   * list are kept, unless the list itself is older than an earlier list or watch event: then the newer objects are
+   * replaced or removed too. A listed object also replaces a stored object of the same resourceVersion: after etcd was
+   * restored from a backup, their contents can differ.
    */
   replaceAll(items: readonly KubeObject[], resourceVersion: string): void {
     for (const _ of this.replacing(items, resourceVersion));
   }
 
-  /** Does the same as {@link replaceAll}, with a pause after each object, so that a long list blocks nothing. */
+  /** Does the same as {@link replaceAll}, with a pause after each object, so that other work can run. */
   *replacing(items: readonly KubeObject[], resourceVersion: string): Generator<void> {
     // Only a restore of etcd from a backup, or an answer from another API server, makes a list older than an earlier
     // list or watch event.
@@ -201,13 +202,13 @@ export class Store {
     this.setUnreadable(undefined);
   }
 
-  /** Stores an object that the watch reports as added or modified, but keeps a newer version from a write. */
+  /** Stores an object that the watch reports as added or modified, unless a write has returned a newer version. */
   upsert(object: KubeObject): void {
     this.put(object);
     this.advance(object.metadata.resourceVersion);
   }
 
-  /** Removes an object that the watch reports as deleted, but keeps a newer version from a write. */
+  /** Removes an object that the watch reports as deleted, unless a write has returned a newer version. */
   remove(object: KubeObject): void {
     const version = object.metadata.resourceVersion;
     const stored = this.objects.get(keyText(keyOf(object)));
@@ -340,7 +341,7 @@ interface Place {
 
 const NOWHERE: Place = { values: [], order: '' };
 
-/** Sorts objects by their texts, so that a change in a long list takes few comparisons. */
+/** A list of objects that is always sorted by their texts, so that a change in a long list takes few comparisons. */
 class Group {
   private readonly texts: string[] = [];
   private readonly objects: KubeObject[] = [];
@@ -381,7 +382,7 @@ class Group {
   }
 }
 
-/** Checks the condition after each change. Rejects with the reason of `signal` when it aborts. */
+/** Resolves when the condition is true, which is checked after each change. Rejects with the reason of `signal`. */
 function until(
   isTrue: () => boolean,
   handlers: { add(handler: () => void): unknown; delete(handler: () => void): unknown },

@@ -43,7 +43,7 @@ export class TypedStore<A> {
     this.decoder = decoder;
   }
 
-  /** 0 while the store is not synced. */
+  /** The number of objects that cannot be decoded. 0 while the store is not synced. */
   get unreadable(): number {
     const listing = this.list();
     return listing.kind === 'unknown' ? 0 : listing.entries.filter(({ decoded }) => isLeft(decoded)).length;

@@ -106,7 +106,7 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
   };
 }
 
-/** The API server omits the resourceVersion of an object that it does not store. */
+/** Adds a resourceVersion, because the API server omits that of an object that it does not store. */
 const withVersion = (answer: unknown): unknown =>
   isRecord(answer) && isRecord(answer['metadata'])
     ? { ...answer, metadata: { resourceVersion: '0', ...answer['metadata'] } }

@@ -13,11 +13,11 @@ export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly status: number;
   readonly reason: string;
-  /** In ms. */
+  /** The response's Retry-After, in ms. */
   readonly retryAfter: Ms | undefined;
   /** The reasons from `details.causes` in the Status, e.g. `NamespaceTerminating`. */
   readonly causes: readonly string[];
-  /** Undefined without a response. */
+  /** The message in the response. Undefined without a response. */
   readonly said: string | undefined;
 
   constructor(

@@ -32,7 +32,7 @@ export type EvictedPod = { readonly namespace: string; readonly name: string; re
 export interface Evictions {
   /** Returns the metadata of the pods that match the selector and have not ended, in pages. @throws KubeError */
   list(labelSelector: string, signal: AbortSignal): AsyncGenerator<readonly ObjectMeta[]>;
-  /** @throws KubeError if the API server does not answer, or does not know the caller, or does not allow any eviction */
+  /** @throws KubeError if the API server does not answer, rejects the credentials, or does not allow any eviction */
   evict(pod: EvictedPod, signal: AbortSignal): Promise<Eviction>;
 }
 

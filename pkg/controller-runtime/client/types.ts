@@ -36,7 +36,7 @@ export type WatchEvent =
       readonly status: { readonly code: number; readonly reason: string; readonly message: string };
     };
 
-/** Without a field, the selection covers all namespaces, or all objects. */
+/** Which objects to list or watch. Without a namespace, those in all namespaces. Without a selector, all objects. */
 export interface Selection {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
@@ -116,7 +116,7 @@ export interface KubeClient {
   ): Promise<KubeObject>;
   /**
    * Creates an object, or sets the fields of `object` as `kubectl apply --server-side --force-conflicts` does. Other
-   * stored fields stay, except those that only earlier calls with the same field manager have set.
+   * stored fields are kept, except those that only earlier calls with the same field manager have set.
    */
   apply(resource: Resource, key: ObjectKey, object: unknown, options: ApplyOptions): Promise<KubeObject>;
   /** Returns the object if finalizers keep it, or `undefined` if it was removed. */

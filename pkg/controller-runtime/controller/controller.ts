@@ -122,7 +122,7 @@ export class Controller implements Runnable {
       return next;
     } catch (error) {
       if (isPanic(error)) return { kind: 'panic', error };
-      // When the controller stops, the aborted signal makes the awaits of the reconciler throw.
+      // When the controller stops, the aborted signal makes the awaits of the reconciler throw. That is not an error.
       return context.signal.aborted ? { kind: 'stopped' } : { kind: 'error', error };
     }
   }

@@ -83,8 +83,8 @@ export class LeaderElection implements Leadership {
     if (this.state.kind !== 'leading') return 0;
     const { clock } = this.options;
     const { sentAt } = this.state;
-    // The larger age counts, because Linux's monotonic clock stops while a machine is suspended. If the wall clock is
-    // set ahead, this process only counts as not leading until it renews the lease.
+    // Of the two ages, the larger one counts, because Linux's monotonic clock stops while a machine is suspended. If
+    // the wall clock is set ahead, this process only counts as not leading until it renews the lease.
     return this.timings.leaseDuration - Math.max(clock.monotonic() - sentAt.monotonic, clock.now() - sentAt.wall);
   }
 
@@ -167,7 +167,7 @@ export class LeaderElection implements Leadership {
 
   /**
    * Returns false when another process holds the lease, or when the attempt failed, which is logged. Throws {@link
-   * LeadershipLost} when this process led.
+   * LeadershipLost} when this process led and another process has taken the lease, or the lease ran out.
    */
   private async tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.options;
@@ -188,7 +188,7 @@ export class LeaderElection implements Leadership {
     }
   }
 
-  /** Overwrites this process's last version, and reads the Lease only if the Lease has changed since. */
+  /** Overwrites the version that this process wrote last, and reads the Lease only if the Lease has changed since. */
   private async tryRenew(lease: LeaseVersion, signal: AbortSignal): Promise<boolean> {
     try {
       return this.becomeLeader(await this.lock.update(lease, signal), signal);
@@ -203,8 +203,8 @@ export class LeaderElection implements Leadership {
       throw new LeadershipLost('the lease ran out, and is gone');
     }
     const { spec } = this.observe(object);
-    // Unlike client-go, this does not renew a lease that another process has held and released in the meantime: the
-    // work of this process began before that.
+    // Unlike client-go, this does not renew a lease that another process has held and released in the meantime: this
+    // process must stop, because its work began before that.
     if (spec.holderIdentity === this.identity && spec.leaseTransitions === lease.spec.leaseTransitions)
       return this.becomeLeader(await this.lock.update({ object, spec }, signal), signal);
     const holder = spec.holderIdentity ?? '';
@@ -250,7 +250,8 @@ export class LeaderElection implements Leadership {
       isCleared = await this.lock.clearHolder(signal);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // An aborted renewal of this process may still reach the API server, between the read and the write.
+      // An aborted renewal of this process may have reached the API server between the read and the write. Both are
+      // repeated.
       isCleared = await this.lock.clearHolder(signal);
     }
     if (isCleared) this.logger.info('Released the lease', { identity: this.identity });

@@ -21,7 +21,7 @@ export interface EventOccurrence {
   readonly message: string;
 }
 
-/** Each further occurrence increases the Event's count in the API server. */
+/** An Event in the API server. Each further occurrence increases its count there. */
 export interface RecordedEvent {
   readonly name: string;
   readonly count: number;
@@ -71,7 +71,7 @@ export class EventCorrelator {
   }
 }
 
-/** In bytes. Thousands of keys with whole messages would take megabytes. */
+/** In bytes. Keys are digests, because thousands of keys with whole messages would take megabytes. */
 const DIGEST_LENGTH = 12;
 
 const idOf = (...parts: readonly string[]): string =>

@@ -150,7 +150,7 @@ export class EventWriter implements EventRecorder {
     this.correlator.updateState(id, { name: name(), count, firstTimestamp });
   }
 
-  /** Returns `false` if the Event is gone, because the API server removes Events after an hour. */
+  /** Returns `false` if the Event does not exist anymore, because the API server removes Events after an hour. */
   private async patchEvent({ object }: Queued, name: string, patch: unknown, signal: AbortSignal): Promise<boolean> {
     try {
       await this.options.client.mergePatch(EVENTS, { namespace: namespaceOf(object), name }, patch, { signal });
@@ -218,14 +218,14 @@ const keysOf = ({ object, reason, message }: Queued): LogKeys => ({
   message,
 });
 
-/** Users cannot fix this error. */
+/** The Event cannot be created because its namespace is being deleted. Users cannot fix this error. */
 const isNamespaceTerminating = (error: unknown): boolean =>
   error instanceof KubeError && error.causes.includes('NamespaceTerminating');
 
 const isRetryable = (error: unknown): boolean =>
   isNoAnswer(error) || (error instanceof KubeError && (error.status === 429 || error.status >= 500));
 
-/** Returns a prefix that fits into an Event's name, without trailing `-` and `.`, which a dot cannot follow. */
+/** Returns a prefix that fits into an Event's name. It does not end with `-` or `.`, because a dot follows it. */
 function beginningOf(name: string): string {
   let end = Math.min(name.length, MAX_OBJECT_NAME);
   while (end < name.length && '-.'.includes(name.charAt(end - 1))) end -= 1;

@@ -8,14 +8,14 @@ import type { Logger } from '../log/logger.ts';
 import type { KubeClient } from '../client/types.ts';
 import type { HttpHandler, HttpResponse } from './http-server.ts';
 
-/** As in controller-runtime's metrics server, for positive reviews of a token and of a user's permission. */
+/** How long positive reviews of tokens and of permissions are cached, as in controller-runtime's metrics server. */
 const KEEP_VALID: Ms = 60_000;
 const KEEP_ALLOWED: Ms = 5 * 60_000;
-/** As in controller-runtime. */
+/** For one review, as in controller-runtime. */
 const DEADLINE: Ms = 10_000;
-/** Refused tokens and users are not cached, so unknown tokens do not evict valid ones. */
+/** For each kind of review. Refused tokens and users are not cached, so unknown tokens do not evict valid ones. */
 const MAX_ENTRIES = 512;
-/** Per kind of review. Further reviews fail at once. */
+/** How many reviews of one kind can run at the same time. Further reviews fail at once. */
 const MAX_REVIEWS = 16;
 
 const UNAUTHORIZED: HttpResponse = {
@@ -105,7 +105,7 @@ interface Review<A> {
   readonly decode: (status: unknown) => A | undefined;
 }
 
-/** Caches the positive answers. */
+/** Sends reviews to the API server, and caches the positive answers. */
 class Reviews<A> {
   private readonly client: AuthorizationOptions['client'];
   private readonly clock: Clock;

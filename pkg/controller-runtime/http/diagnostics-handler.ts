@@ -40,7 +40,7 @@ export function diagnosticsHandler({ metrics, setVerbosity, profiler, clock }: D
   };
 }
 
-/** Handles `curl -X PUT -d 4 …`. */
+/** Sets the log verbosity to the number in the request body, which `curl -X PUT -d 4 …` sends. */
 function logLevelHandler(setVerbosity: (verbosity: number) => void): HttpHandler {
   return async ({ readBody }) => {
     const text = (await readBody(MAX_BODY))?.trim() ?? '';

@@ -17,8 +17,8 @@ export interface HealthChecks {
 }
 
 /**
- * Serves `/healthz` and `/readyz` as controller-runtime does; `?verbose` lists the checks. Unlike there, a failed check
- * shows its reason, which contains no secrets.
+ * Serves `/healthz` and `/readyz` as controller-runtime does; `?verbose` lists the checks. Unlike controller-runtime,
+ * shows why a check has failed. The reason contains no secrets.
  */
 export function healthHandler(checks: HealthChecks): HttpHandler {
   return ({ path, query }) => {

@@ -178,9 +178,9 @@ export class HttpServer implements Runnable {
 }
 
 /**
- * When a further client connects, the server closes its oldest connection instead of refusing the new one, because
- * clients that hold connections must not block the kubelet's probes. `closeAll` closes all connections, even those
- * whose TLS handshake has not ended.
+ * When more than {@link MAX_CONNECTIONS} are open, the server closes its oldest connection instead of refusing the new
+ * one, because clients that hold connections must not block the kubelet's probes. `closeAll` closes all connections,
+ * even those whose TLS handshake has not ended.
  */
 function limitConnections(server: Server): { readonly closeAll: () => void } {
   // The oldest comes first: a Set keeps the order of insertion.

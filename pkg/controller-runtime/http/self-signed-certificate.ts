@@ -4,7 +4,7 @@ import { formatTimestamp } from '../env/timestamp.ts';
 import type { Random } from '../env/random.ts';
 
 const DAY: Ms = 24 * 3_600_000;
-/** Longer than any process runs. No client can verify the certificate. */
+/** Longer than any process runs. This does no harm, because clients cannot verify a self-signed certificate anyway. */
 export const VALID_FOR: Ms = 10 * 365 * DAY;
 /** The validity begins this long before the creation, because the clocks of clients differ. */
 export const CLOCK_SKEW: Ms = 3_600_000;

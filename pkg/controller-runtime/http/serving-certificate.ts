@@ -22,12 +22,12 @@ export interface ServingCertificateOptions {
   readonly files?: CertificateFiles | undefined;
   /** This host's name, for a self-signed certificate. */
   readonly hostname: string;
-  /** Without key and certificate. */
+  /** The TLS settings without key and certificate. */
   readonly settings: SecureContextOptions;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** When the certificate in use expires, in ms since 1970. */
+  /** Called with the time when the certificate in use expires, in ms since 1970. */
   readonly onExpiryKnown: (at: Ms) => void;
 }
 

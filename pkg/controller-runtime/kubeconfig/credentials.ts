@@ -7,7 +7,7 @@ import type { Kubeconfig } from './kubeconfig.ts';
 
 /** A rotated token or certificate file is read again after this time at the latest. */
 const CACHED_FOR: Ms = 10_000;
-/** A plugin that gets a token from a cloud needs a second or two. */
+/** How long requests wait for credentials. A plugin that gets a token from a cloud needs a second or two. */
 const DEADLINE: Ms = 20_000;
 
 export interface KubeCredentials {
@@ -36,7 +36,7 @@ export class CredentialSource {
   private cached: { readonly at: Ms; readonly credentials: KubeCredentials } | undefined;
   private readonly flight = new SingleFlight<KubeCredentials>();
   private reloadedAt: Ms | undefined;
-  /** The SingleFlight's key, so that no request after a reload gets credentials from the old kubeconfig. */
+  /** Counts loads. The SingleFlight's key, so that no request after a reload gets the old kubeconfig's credentials. */
   private loads = 0;
 
   /** @throws KubeconfigError if the kubeconfig cannot be used */

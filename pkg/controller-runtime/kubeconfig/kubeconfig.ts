@@ -164,7 +164,9 @@ function entriesOf(
 const namesOf = (entries: readonly NamedEntry[]): string =>
   entries.length === 0 ? '(none)' : entries.map(({ name }) => name).join(', ');
 
-/** Ignores mistakes in entries that the context does not use. */
+/**
+ * Returns the kubeconfig of the chosen or current context. Ignores mistakes in entries that the context does not use.
+ */
 function selectContext(
   { source, contexts, clusters, users, currentContext }: ReturnType<typeof merge>,
   chosen: string | undefined,

@@ -7,7 +7,7 @@ import { RunnableGroup, type Runnable } from './runnable.ts';
 
 /** The default of controller-runtime, and of a pod's `terminationGracePeriodSeconds`, for all parts together. */
 export const GRACE_PERIOD: Ms = 30_000;
-/** For Events that were recorded before the lease was lost or the grace period ended. */
+/** How long recorded Events are still written after the loss of the lease or the end of the grace period. */
 export const RECORDER_FLUSH_TIMEOUT: Ms = 2_000;
 
 export type Part = 'recorder' | 'server' | 'cache' | 'controller';
@@ -28,7 +28,7 @@ export class Manager {
   private readonly options: ManagerOptions;
   /** Aborts with the failed part's error, or with {@link STOPPED}. */
   private readonly ending = new AbortController();
-  /** After the loss of the lease, the manager waits only for the recorders. */
+  /** Aborts when the lease is lost. The manager then waits only for the recorders. */
   private readonly leaseLost = new AbortController();
   private readonly groups: Readonly<Record<Part, RunnableGroup>>;
   private readonly lease: RunnableGroup;
@@ -120,7 +120,7 @@ export class Manager {
     logger.info('Stopped');
   }
 
-  /** Returns the names of the running parts. One may still act as leader, so the lease expires and is not released. */
+  /** Returns the names of the parts that still run. The lease is not released, because they may still act as leader. */
   private async stopWithoutWaiting(): Promise<readonly string[]> {
     const left = this.workGroups.flatMap((group) => group.running());
     for (const group of [...this.workGroups, this.lease]) void group.stop();
@@ -138,7 +138,7 @@ export class Manager {
   }
 }
 
-/** If the lease was lost, the name of the part that threw does not matter. */
+/** Returns the LeadershipLost without the error around it, which adds only the name of the part that threw. */
 const unwrapLeadershipLost = (error: unknown): unknown =>
   error instanceof Error && error.cause instanceof LeadershipLost ? error.cause : error;
 

@@ -62,7 +62,7 @@ export class RunnableGroup {
     await Promise.all(this.runs);
   }
 
-  /** Returns the names of the parts, each with its {@link Runnable.currentProblem} if it has one. */
+  /** Returns the names of the parts that have not started, each with the {@link Runnable.currentProblem}, if any. */
   notStarted(): readonly string[] {
     return this.members
       .filter(({ phase }) => phase === 'waiting' || phase === 'starting')

@@ -11,10 +11,10 @@ import type { KubeClient } from '../client/types.ts';
  * which needs the feature CRDValidationRatcheting: off in 1.28 and 1.29, on since 1.30.
  */
 export const OLDEST_MINOR = 30;
-/** So that the manager does not need a restart after an upgrade of the API server. */
+/** The version is polled so that the manager does not need a restart after an upgrade of the API server. */
 const POLL_PERIOD: Ms = 10_000;
 
-/** `version` is the answer to `/version`. Returns `undefined` if it is supported or unknown. */
+/** Returns a problem if `version`, the answer to `/version`, is too old; `undefined` if it is supported or unknown. */
 export function tooOld(version: unknown): string | undefined {
   // Some distributions report a minor version such as "30+"; only the number counts.
   const [major, minor] = [textAt(version, 'major'), textAt(version, 'minor')].map((part) =>

@@ -70,7 +70,7 @@ export class Metrics {
     };
   }
 
-  /** `name` is the Lease's. */
+  /** `name` is the name of the Lease. */
   leaderElection(name: string) {
     const { master, slowPaths } = this.election;
     master.set({ name }, 0);

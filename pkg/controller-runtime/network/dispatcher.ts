@@ -4,13 +4,13 @@ import type { Ms } from '../env/clock.ts';
 export interface DispatcherOptions {
   /** If undefined, the servers are reached directly. */
   readonly proxy: URL | undefined;
-  /** Per server. */
+  /** The largest number of open connections per server. */
   readonly connections: number;
   /** Applies to each step of a new connection: TCP, TLS, and a proxy's answer to CONNECT. */
   readonly connectTimeout: Ms;
   /** How long an idle connection stays open, unless the server announces a different time. The default is 4 s. */
   readonly keepAliveTimeout?: Ms;
-  /** For the sockets to the servers. */
+  /** Options of the sockets to the servers. */
   readonly socket?: NonNullable<ProxyAgent.Options['requestTls']>;
 }
 
@@ -45,8 +45,8 @@ export function newDispatcher({
 }
 
 /**
- * Calls `check` once a request has a connection. undici writes the request in the same turn of the event loop. If
- * `check` throws, the request is not sent, and fails with that error.
+ * Calls `check` once a request has a connection, right before undici writes the request (in the same turn of the event
+ * loop). If `check` throws, the request is not sent, and fails with that error.
  */
 export const withCheck = (dispatcher: Dispatcher, check: () => void): Dispatcher =>
   dispatcher.compose((dispatch) => (options, handler) => dispatch(options, new CheckingHandler(handler, check)));

@@ -1,7 +1,7 @@
 /**
- * Locks on names. An entry that cannot lock all its names does not occupy a worker: for each name that becomes free,
- * the queue wakes one entry, in the order of the first requests. An entry that is not woken must call `tryRun` again by
- * itself.
+ * Locks on names. An entry that cannot lock all its names does not wait in `tryRun`, so it does not occupy a worker.
+ * When a name becomes free, the queue wakes the entry that has waited longest for this name. The other entries must
+ * call `tryRun` again by themselves.
  */
 export class LockQueue {
   private readonly wake: (id: string) => void;
@@ -14,7 +14,7 @@ export class LockQueue {
     this.wake = wake;
   }
 
-  /** Returns `undefined` if one of `names` is locked. Otherwise locks all of them while `work` runs. */
+  /** Locks all of `names` while `work` runs. Returns `undefined`, without running it, if one of them is locked. */
   tryRun<A>(id: string, names: readonly string[], work: () => Promise<A>): Promise<A> | undefined {
     if (names.some((name) => this.locked.has(name))) {
       this.waiting.set(id, names);

@@ -89,7 +89,7 @@ export class ReadyKeys<Item extends ReadyItem> {
     this.forgetIfEmpty(item);
   }
 
-  /** Returns `undefined` if no item has a free slot. */
+  /** Returns the next item to process, or `undefined` if none of the ready items has a free slot. */
   take(): Item | undefined {
     const { slots } = this;
     if (this.running.all >= slots.total) return undefined;

@@ -132,7 +132,7 @@ export class Workqueue {
     }
   }
 
-  /** The backoff doubles at each call until `forget`. */
+  /** Adds the key after its backoff, which doubles at each call until `forget`. */
   addRateLimited(key: ObjectKey): void {
     const id = idOf(key);
     const failures = this.failures.get(id) ?? 0;

@@ -120,7 +120,7 @@ export const integer = (
   docs: Docs & { readonly format: 'int32' | 'int64'; readonly minimum?: number },
 ): Field<number> => primitive('integer', isInteger, schema({ type: 'integer' }, docs), 'an integer');
 
-/** The decoder refuses other words. */
+/** Declares a string that is one of `words`. The decoder refuses others. */
 export const oneOf = <const W extends string>(words: readonly W[], docs: Docs = {}): Field<W> => {
   const is = (u: unknown): u is W => words.some((word) => word === u);
   return primitive(

@@ -18,7 +18,7 @@ const CREDENTIALS: readonly (readonly [pattern: RegExp, replacement: string])[] 
   [/(security-token["']?[:=] ?["']?)[^\s"',&]+/gi, `$1${MASK}`],
   // A JSON Web Token, for example of a service account.
   [/(?<![\w-])eyJ[\w-]{8,400}\.[\w.-]+/g, MASK],
-  // An Authorization header. In "Bearer authentication", the second word has no such character.
+  // An Authorization header. Its second word has a digit or a sign, unlike that of the phrase "Bearer authentication".
   [/\b(Bearer|Basic|Negotiate) +(?=[A-Za-z]{0,80}[\d._~+/=-])[\w.~+/=-]{8,}/gi, `$1 ${MASK}`],
   // A cloud provider's token for its API servers, which is a presigned URL.
   [/\bk8s-[a-z]{1,20}-v\d\.[\w-]+/g, MASK],

@@ -1,15 +1,15 @@
 import { cut } from './cut.ts';
 import { toPrintableLine } from './printable.ts';
 
-/** In characters, as the longest ARN. A line of output has room for three quoted words, so it is never cut in one. */
+/** In characters, as the longest ARN. Three quoted words fit into a line of output, so it is never cut in a word. */
 const MAX_WORD = 2_048;
 
 /**
- * A user can paste the command into a POSIX shell, which does not expand, split or execute any word, whatever it
- * contains.
+ * Returns a command for a user to paste into a POSIX shell, which does not expand, split or execute any word, whatever
+ * it contains.
  *
- * The program could take a value for an option. So callers put a foreign value after `--`, or inside of a word:
- * `--option=value`, `kind/name`.
+ * The program in the command could take a value for an option. So callers put a value from outside of this program
+ * after `--`, or inside of a word: `--option=value`, `kind/name`.
  */
 export const shellCommand = (words: readonly string[]): string => words.map(shellQuoted).join(' ');
 

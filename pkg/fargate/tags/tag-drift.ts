@@ -6,19 +6,20 @@ import { createHash } from 'node:crypto';
 export interface TagDrift {
   /** Tags that are missing from the AWS resource, or have different values there. */
   readonly set: Tags;
-  /** Keys with upper and lower case as in AWS. */
+  /** The keys of tags to remove, with upper and lower case as in AWS. */
   readonly remove: readonly string[];
 }
 
-/** `additions` are the resource's policies and its boundary, in the form in which they are recorded. */
+/** `additions` are the resource's policies and its boundary, as texts such as `policy <ARN>` (see `policyAddition`). */
 export interface Tagged {
   readonly tags: Tags;
   readonly additions?: readonly string[];
 }
 
 /**
- * The tags to set include those that record the additions. Removes only keys that the digests prove to be set by this
- * controller, so tags of users and of AWS stay.
+ * Compares a resource's tags with the desired ones. `set` includes the bookkeeping tags (ADDED_TAG), which contain
+ * digests of what this controller has added. Apart from these tags, `remove` contains only keys that the digests prove
+ * to be set by this controller, so tags of users and of AWS are kept.
  */
 export function tagDrift(desired: DesiredTags, { tags: found, additions = [] }: Tagged, fold: KeyFold): TagDrift {
   const desiredKeys = new Set([...Object.keys(desired.tags).map(fold), ...(desired.keysOfOthers ?? [])]);
@@ -27,8 +28,8 @@ export function tagDrift(desired: DesiredTags, { tags: found, additions = [] }: 
   const surplus = Object.keys(found).filter(isSurplus);
   const addedWith = (keys: readonly string[]): Tags =>
     addedTags(desired, found, [...additions, ...keys.map((key) => tagAddition(key, fold))]);
-  // A digest is removed only after the tag itself, so that a crash in between does not leave a tag
-  // without a digest. But the added tags can be removed together with the last tag.
+  // A digest is removed only after its tag, so that a crash in between does not leave a tag without a digest. But when
+  // the last tag of this controller is removed, the bookkeeping tags can be removed together with it.
   const added = addedWith(Object.keys(found));
   const isNothingAdded = hasNoTags(addedWith(Object.keys(found).filter((key) => !isSurplus(key))));
   const surplusAdded = Object.keys(found).filter((key) => isAddedTagKey(key) && (isNothingAdded || !(key in added)));
@@ -59,11 +60,11 @@ export function tagsAfter({ set, remove }: TagDrift, found: Tags, fold: KeyFold)
 const DIGEST_CHARACTERS = 12;
 const DIGESTS_PER_TAG = Math.floor(MAX_TAG_VALUE / DIGEST_CHARACTERS);
 
-/** The controller may later remove the `additions`. */
+/** `additions` are the tags, policies and boundary that the controller may remove later, as texts like `tag team`. */
 export interface DesiredTags {
   readonly tags: Tags;
   readonly additions: readonly string[];
-  /** The folded keys of tags that other objects want on the same role. These tags stay. */
+  /** The keys of tags that other objects want on the same role, as `fold` returns them. These tags are not removed. */
   readonly keysOfOthers?: readonly string[];
 }
 
@@ -78,8 +79,9 @@ export const isAdded = (tags: Tags, addition: string): boolean => addedDigests(t
 export const tagsToCreate = (desired: DesiredTags): Tags => ({ ...desired.tags, ...addedTags(desired, {}, []) });
 
 /**
- * Returns the tags that record the desired additions, and those `present` additions that `found` already records. AWS
- * allows 50 tags; additions without room are not recorded, so the controller does not remove them.
+ * Returns the bookkeeping tags: they record the desired additions, and those `present` additions that `found` already
+ * records. AWS allows 50 tags. Additions for which no tag is left are not recorded, so the controller does not remove
+ * them later.
  */
 export function addedTags({ tags, additions }: DesiredTags, found: Tags, present: readonly string[]): Tags {
   const recorded = addedDigests(found);

@@ -23,9 +23,9 @@ export interface TagsInvalid {
 }
 
 export interface TagsToSet {
-  /** The tags of an AWS resource, without the added tags. */
+  /** The tags of an AWS resource, without the bookkeeping tags (ADDED_TAG). */
   readonly tags: Tags;
-  /** The tags that users want, in the form in which the added tags record them. */
+  /** The tags that users want, as texts such as `tag team`. The bookkeeping tags record digests of these texts. */
   readonly additions: readonly string[];
 }
 
@@ -47,16 +47,16 @@ const userTagsOfProfile = ({ spec }: ObjectSpec, controlPlaneTags: Tags): readon
 ];
 
 /**
- * Returns the tags that users want on the IAM role, as {@link userTagsOfProfile}. The role gets these tags, and objects
- * that share the role compare them.
+ * Returns the tags that users want on the IAM role, as {@link userTagsOfProfile} does for a profile. AWSFargateProfiles
+ * that share a role compare these tags, because a tag cannot have two values.
  */
 const userTagsOfRole = userTagsOfProfile;
 
-/** Returns the tags that users want on the object's IAM role, by their case-folded keys. */
+/** Returns the tags that users want on the object's IAM role, by their keys in lower case. */
 export const roleTagsOfUsers = (object: ObjectSpec, controlPlaneTags: Tags): ReadonlyMap<string, SourcedTag> =>
   firstOfEachKey(userTagsOfRole(object, controlPlaneTags), foldCase);
 
-/** The result omits the tags that record the controller's additions. */
+/** The result omits the bookkeeping tags that `addedTags` (tag-drift.ts) computes from `additions`. */
 export function profileTags(
   owner: { readonly namespace: string; readonly name: string; readonly clusterName: ClusterName | undefined },
   object: ObjectSpec,
@@ -71,7 +71,7 @@ interface RoleOwner {
   readonly namespace: string;
 }
 
-/** The result omits the tags that record the controller's additions. IAM ignores case in keys. */
+/** The result omits the bookkeeping tags that `addedTags` (tag-drift.ts) computes from `additions`. */
 export function roleTags(
   owner: RoleOwner & { readonly clusterName: ClusterName | undefined },
   object: ObjectSpec,
@@ -91,7 +91,7 @@ export const roleOwnershipTags = ({ eksClusterArn, namespace }: RoleOwner): Tags
   [NAMESPACE_TAG]: namespace,
 });
 
-/** If one source contains different values for keys that AWS treats as equal, AWS would keep only one of them. */
+/** Describes keys of one source that AWS treats as equal, but whose values differ: AWS would keep only one of them. */
 function conflictingKeys({ source, tags }: UserTags, fold: KeyFold): readonly string[] {
   const firsts = new Map<string, readonly [key: string, value: string]>();
   return sortedEntries(tags).flatMap(([key, value]) => {
@@ -105,7 +105,7 @@ function conflictingKeys({ source, tags }: UserTags, fold: KeyFold): readonly st
   });
 }
 
-/** Returns the first tag of each key, by folded key. */
+/** Returns one tag per key, from the first source that has it. `fold` compares keys as AWS does: IAM ignores case. */
 function firstOfEachKey(sources: readonly UserTags[], fold: KeyFold): ReadonlyMap<string, SourcedTag> {
   const merged = new Map<string, SourcedTag>();
   for (const { source, tags } of sources) {

@@ -10,7 +10,7 @@ import type { KubeObject } from '../types.ts';
 export const REQUEST_DEADLINE: Ms = 30_000;
 /** The default of kube-apiserver's `--request-timeout`, after which kube-apiserver itself aborts the list. */
 export const LIST_DEADLINE: Ms = 60_000;
-/** client-go's limit for the repetitions because of Retry-After. */
+/** How often a request is repeated because the API server asks for that with Retry-After, as in client-go. */
 const MAX_RETRIES = 10;
 
 export const ACCEPT_JSON = { accept: 'application/json' };
@@ -22,7 +22,7 @@ export interface ApiRequest {
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string;
-  /** The default is the kind's own JSON. */
+  /** The Accept header. The default is `application/json`. */
   readonly accept?: string;
   /** In bytes, unlimited by default. */
   readonly maxBody?: number;

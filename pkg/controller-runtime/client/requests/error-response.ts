@@ -60,7 +60,7 @@ export function errorFromResponse(doing: string, method: string, answer: ApiResp
   const status = decodeStatus(tryJson(answer.text));
   const retryAfter = retryAfterOf(answer.headers['retry-after']);
   const notServed = status === undefined && answer.status === 404;
-  // A proxy or gateway in front of the API server may quote the request with its headers.
+  // A proxy or gateway in front of the API server may quote the request with its headers, which contain credentials.
   const text = status?.message ?? redactCredentials(answer.text.trim(), 200);
   const said = text === '' ? `status ${answer.status}` : text;
   return new KubeError(`${doing}: ${said}`, {

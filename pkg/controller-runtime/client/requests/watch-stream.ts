@@ -72,7 +72,7 @@ function failOnIncompleteLine(): never {
 const interruptedError = (doing: string, cause: unknown): KubeError =>
   new KubeError(`${doing}: interrupted`, { status: 0, reason: 'Interrupted', cause });
 
-/** Omits empty lines. Calls `onRest` with text after the last newline. */
+/** Yields the lines of the body except empty ones. Calls `onRest` with the text after the last newline. */
 export async function* splitLines(
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   onRest: (rest: string) => void,
