@@ -21,7 +21,7 @@ export const CONTROL_PLANE_VERSION = 'v1beta2';
 export const CONTROL_PLANE_KIND = 'AWSManagedControlPlane';
 export const CONTROL_PLANE_PLURAL = 'awsmanagedcontrolplanes';
 
-/** Only EKS clusters have Fargate profiles. */
+/** Whether the reference is to CAPA's control plane for EKS. Only EKS clusters have Fargate profiles. */
 export const isAWSManagedControlPlane = ({ kind, group }: ObjectReference): boolean =>
   kind === CONTROL_PLANE_KIND && group === CONTROL_PLANE_GROUP;
 
@@ -40,7 +40,7 @@ export interface AWSManagedControlPlane {
   readonly metadata: NamespacedMeta;
   readonly eksClusterName?: EksClusterName;
   readonly region?: string;
-  /** The manager calls AWS with this identity's credentials. If undefined, it uses its own. */
+  /** The manager calls AWS with this identity's credentials. If undefined, the manager uses its own credentials. */
   readonly identityRef?: IdentityReference;
   readonly additionalTags: Readonly<Record<string, string>>;
   readonly subnets: readonly ControlPlaneSubnet[];

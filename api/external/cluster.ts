@@ -19,7 +19,7 @@ export interface ObjectReference {
   readonly namespace: string;
 }
 
-/** Cluster API stores `apiVersion` and `namespace` in v1beta1, and `apiGroup` alone in v1beta2. */
+/** In a reference, Cluster API's v1beta1 stores `apiVersion` and `namespace`, and v1beta2 only `apiGroup`. */
 const RawReference = object({
   apiVersion: optional(string()),
   apiGroup: optional(string()),

@@ -83,7 +83,7 @@ export const AWSClusterStaticIdentity = object({
 });
 export interface AWSClusterStaticIdentity extends TypeOf<typeof AWSClusterStaticIdentity> {}
 
-/** A role that is assumed with the credentials of `sourceIdentityRef`, or else with the manager's. */
+/** A role that the manager assumes with the credentials of `sourceIdentityRef` or, if it is not set, with its own. */
 export const AWSClusterRoleIdentity = object({
   kind: oneOf([ROLE_IDENTITY_KIND]),
   metadata: ObjectMeta,

@@ -34,7 +34,7 @@ export interface FargateGroup {
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** The comparison ignores case, as keiko's does. */
+/** Compares the provisioner without regard to case, as keiko does. */
 export const isFargateGroup = (group: UnknownRecord): boolean =>
   textAt(group['spec'], 'provisioner')?.toLowerCase() === FARGATE_PROVISIONER;
 
@@ -45,8 +45,8 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
  * Restores fields with the value `null`, at any depth, in the items of a list in the spec. A client-side `kubectl
- * apply` drops such fields from the object, but keeps them in its annotation `last-applied-configuration`. If an item
- * differs from the annotation in any other field, another client has changed it since then, and it stays as it is.
+ * apply` drops such fields from the object, but keeps them in its annotation `last-applied-configuration`. An item that
+ * differs from the annotation in any other field is returned unchanged, because another client has changed it.
  */
 export function withEmptyFields(
   group: unknown,
@@ -70,7 +70,7 @@ function restore(items: readonly unknown[], applied: unknown): readonly unknown[
   });
 }
 
-/** Sorts fields, and drops `null` fields. */
+/** Returns JSON with sorted fields and without `null` fields, so that two values can be compared. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
     isRecord(inner)

@@ -128,9 +128,9 @@ export const REGION_IMMUTABLE: Rule = {
 };
 
 /**
- * A CEL expression that is false if an update restores spec.eksCluster, after another provider's CRD has dropped it,
- * with a `<field>` that differs from `status.<known>`. It is true if either of the two is absent, and for every other
- * update.
+ * A CEL expression that refuses an update which restores spec.eksCluster, after another provider's CRD has dropped it,
+ * with a `<field>` that differs from `status.<known>`. It accepts every other update, and this one if `<field>` or
+ * `status.<known>` is absent.
  */
 const equalsStatusIfRestored = (field: string, known: string): string =>
   '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +

@@ -86,8 +86,8 @@ const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenA
 };
 
 /**
- * etcd may contain objects in such a version, but clients cannot read or write it. While status.storedVersions of the
- * CRD in the API server lists a version, the API server refuses a CRD without it.
+ * A version in which etcd may contain objects, but which clients cannot use. While the status.storedVersions of the CRD
+ * in the API server lists a version, the API server refuses any update of the CRD that lacks this version.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#upgrade-existing-objects-to-a-new-stored-version
  */
 export const unservedVersion = (name: string) => ({
@@ -112,7 +112,7 @@ export const crd = {
     name: `${PLURAL}.${GROUP}`,
     labels: {
       [PROVIDER_LABEL]: PROVIDER,
-      // Required by the Cluster API contract: the name has a version of the contract, the value the CRD version for it.
+      // The Cluster API contract requires these labels. Each maps a version of the contract to a version of the CRD.
       'cluster.x-k8s.io/v1beta1': VERSION,
       'cluster.x-k8s.io/v1beta2': VERSION,
       // Tells clusterctl that the CRD is part of a provider, and that `clusterctl move` also moves objects without an

@@ -4,7 +4,7 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 export const KIND = 'AWSFargateProfile';
 export const PLURAL = 'awsfargateprofiles';
 
-/** In clusterctl's provider inventory. */
+/** This provider's name in clusterctl's inventory. */
 export const PROVIDER = 'infrastructure-aws-fargate';
 
 /**
@@ -26,8 +26,8 @@ export const PAUSED_ANNOTATION = 'cluster.x-k8s.io/paused';
  */
 export const DELETE_FOR_MOVE_ANNOTATION = 'clusterctl.cluster.x-k8s.io/delete-for-move';
 /**
- * Repeats `spec.deletionPolicy: Retain`. Under another provider's CRD without that field, the API server drops the
- * field but keeps the annotation.
+ * The controller sets this annotation if `spec.deletionPolicy` is `Retain`. While another provider's CRD without that
+ * field is installed, the API server drops the field but keeps the annotation.
  */
 export const RETAIN_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/retain';
 /**
@@ -39,7 +39,7 @@ export const UPDATE_STRATEGY_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/update-s
 export const DRAIN_TIMEOUT_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/drain-timeout';
 /**
  * Says where to look for the object's resources in AWS (controllers/shared/record.ts). It is not a status field,
- * because `clusterctl move` drops the status, and because an API server with another provider's CRD prunes fields.
+ * because `clusterctl move` drops the status, and another provider's CRD makes the API server drop unknown fields.
  */
 export const RECORD_ANNOTATION = 'aws-fargate.cluster.x-k8s.io/record';
 /**

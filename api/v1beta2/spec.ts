@@ -109,7 +109,6 @@ export const EksClusterReference = object(
 );
 export interface EksClusterReference extends TypeOf<typeof EksClusterReference> {}
 
-// No default: after another provider's CRD has pruned `Replace`, a default would override the annotation.
 const UpdateStrategyType = oneOf(['Reject', 'Replace'], {
   description:
     'How a change of selectors, subnetIDs, profileName, roleARN or roleName is handled, which EKS cannot make to an existing ' +
@@ -152,7 +151,8 @@ const UpdateStrategy = object(
   { description: 'How a change is handled that EKS cannot make to an existing profile.' },
 );
 
-// No default: after another provider's CRD has pruned `Retain`, a default would override the retain annotation.
+// No default: after another provider's CRD has dropped `Retain`, a default `Delete` would override the annotation
+// aws-fargate.cluster.x-k8s.io/retain, in which the controller repeats `Retain`.
 const DeletionPolicy = oneOf(['Delete', 'Retain'], {
   description:
     'What happens in AWS when this object is deleted. Delete: the profile is deleted, and the role if this controller ' +

@@ -20,7 +20,7 @@ import {
 
 const isEmptyList = (field: string): string => `(!has(${field}) || size(${field}) == 0)`;
 
-/** The error message contains the first key that violates the rule. */
+/** Requires `condition` of each tag key `k`. The error message contains the first key that violates it. */
 const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
   rule: `self.all(k, ${condition})`,
   message: `a tag key ${wrong}; ${right}`,
@@ -28,8 +28,9 @@ const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
 });
 
 /**
- * Refuses a map entry with the value `null`, such as the empty value of a template. The schema of the values has to be
- * nullable, because otherwise the API server drops the entry, and a selector without the label selects more pods.
+ * Refuses a map entry with the value `null`, such as the empty value of a template. The schema must declare the values
+ * as nullable: otherwise the API server drops the entry before this rule, and a selector that lost a label selects more
+ * pods.
  */
 const noNullValue = (entry: string): Rule => ({
   rule: 'self.all(k, dyn(self[k]) != null)',
@@ -45,12 +46,12 @@ export const SELECTOR_RULES: readonly Rule[] = [
   ),
 ];
 
-/** A Kubernetes namespace, in which EKS also accepts the wildcards. */
+/** The name of a Kubernetes namespace, in which EKS also accepts the wildcards `*` and `?`. */
 export const NAMESPACE_PATTERN = /^[a-z0-9*?]([-a-z0-9*?]*[a-z0-9*?])?$/;
-/** A Kubernetes label key, in which EKS also accepts the wildcards. */
+/** A Kubernetes label key, in which EKS also accepts the wildcards `*` and `?`. */
 export const LABEL_KEY_PATTERN =
   /^([a-z0-9*?]([-a-z0-9.*?]*[a-z0-9*?])?[/])?[A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?$/;
-/** A Kubernetes label value, in which EKS also accepts the wildcards. */
+/** A Kubernetes label value, in which EKS also accepts the wildcards `*` and `?`. */
 const LABEL_VALUE_PATTERN = /^([A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?)?$/;
 export const NAMESPACE_FORM =
   'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here';
@@ -115,7 +116,7 @@ const TAG_CHARACTERS = String.raw`'^[\\p{L}\\p{Z}\\p{N}_.:/=+@-]*$'`;
 const ALLOWED_CHARACTERS = 'letters, digits and spaces of any language, and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
-/** The limits of EKS and IAM for the tags of one resource, in tags and in characters. */
+/** The limits of EKS and IAM: the number of tags of one resource, and the characters of a tag's key and value. */
 export const MAX_TAGS = 50;
 export const MAX_TAG_KEY = 128;
 export const MAX_TAG_VALUE = 256;
@@ -230,12 +231,12 @@ const onceProvisioned = (condition: string): string =>
 
 const IMMUTABLE = 'is immutable once the profile is provisioned';
 
-/** A CEL expression. `''` stands for an absent field. */
+/** A CEL expression for the text of a field, or `''` if the field is absent. */
 const valueOf = (field: string): string => `(has(${field}) ? ${field} : '')`;
 
 const isTextKept = (field: string): string => `${valueOf(`self.spec.${field}`)} == ${valueOf(`oldSelf.spec.${field}`)}`;
 
-/** Whether the controller replaces the profile. One update can both set the strategy and use it. */
+/** Whether the controller replaces the profile. One update can set this strategy and also change an immutable field. */
 const IS_REPLACED = `self.spec.?updateStrategy.?type.orValue('') == 'Replace'`;
 
 const REPLACE = `set updateStrategy.type to Replace, or ${CREATE_ANOTHER}`;
@@ -255,13 +256,13 @@ const immutableTextOnceProvisioned = (field: string, remedy: string, ...exceptio
 });
 
 /**
- * Forbids a change of a list, except for its order. `read` returns a CEL expression for the elements. Elements with the
- * same meaning must be equal.
+ * Forbids a change of a list, except for its order. `read` returns a CEL expression for the elements, in which elements
+ * with the same meaning are equal.
  */
 const immutableSetOnceProvisioned = (field: string, read: (spec: string) => string): Rule => {
   const [now, before] = [read('self.spec'), read('oldSelf.spec')];
   return {
-    // The comparison of the whole lists comes first: in a very long list, CEL's cost limit would stop it.
+    // Compares the whole lists first: in very long lists, CEL's cost limit would stop the comparison of the elements.
     rule: onceProvisioned(
       `${IS_REPLACED} || ${now} == ${before} || ${now}.all(x, x in ${before}) && ${before}.all(x, x in ${now})`,
     ),
@@ -293,11 +294,11 @@ const isComputedNameFilled = (field: string, known: string, isComputed: (name: s
 
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
-/** CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL rules cannot read the namespace. */
+/** CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL cannot read, or check, the namespace. */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 
-/** CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the shared role if CAPA may not create roles. */
+/** CAPA's forms: `<Cluster>-<profile>_fargate`, a hash, or the shared role if CAPA is not allowed to create roles. */
 const isComputedRoleName = (name: string): string =>
   `(${name} == 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' || ${name}.endsWith('_fargate') || ${isHashed(name)})`;
 

@@ -15,7 +15,7 @@ import { actionOf, track, trackAws } from './progress.ts';
 /** The region for STS and IAM if neither the caller nor an object sets one. */
 export const FALLBACK_REGION = 'us-east-1';
 
-/** Without these options, the SDK's default chain decides. */
+/** By default, the AWS SDK's chain finds credentials, and AWS_REGION or AWS_DEFAULT_REGION sets the region. */
 export interface AwsOptions {
   readonly profile?: string;
   readonly region?: string;
@@ -25,12 +25,15 @@ export interface AwsOptions {
 /** A Left says why there is no answer. */
 export type Answer<A> = E.Either<string, A>;
 
-/** AWS did not respond, or denied the request. If a permission is missing, the message contains the IAM action. */
+/**
+ * Thrown if a part of the answer cannot be read, for example because AWS denies a request, or the region is not known.
+ * If a permission is missing, the message contains the IAM action.
+ */
 export class Unseen extends Failure {}
 
 /**
- * If AWS cannot be read, or Kubernetes denies a permission or does not serve a kind, only this answer is missing. Any
- * other error ends the command.
+ * Returns a Left if AWS cannot be read, or if Kubernetes denies a permission or does not serve a kind: then only this
+ * part of the answer is missing. Any other error ends the command.
  */
 export async function attempt<A>(read: () => Promise<A>): Promise<Answer<A>> {
   try {
@@ -41,7 +44,7 @@ export async function attempt<A>(read: () => Promise<A>): Promise<Answer<A>> {
   }
 }
 
-/** If a cluster does not respond or an object is missing, only this answer is missing. */
+/** Like {@link attempt}, but also returns a Left if a cluster does not respond or an object is missing. */
 export async function tolerate<A>(signal: AbortSignal, read: () => Promise<A>): Promise<Answer<A>> {
   try {
     return E.right(await read());
@@ -52,13 +55,13 @@ export async function tolerate<A>(signal: AbortSignal, read: () => Promise<A>): 
   }
 }
 
-/** @throws Unseen */
+/** @throws Unseen if `region` is undefined */
 export function requireRegion(region: string | undefined): string {
   if (region === undefined) throw new Unseen('the AWS region is not known; name it with --region');
   return region;
 }
 
-/** @throws Unseen */
+/** Returns AWS's answer. @throws Unseen if the call fails */
 export async function seen<A>(call: cloud.Call<A>): Promise<A> {
   const answer = await call;
   if (E.isLeft(answer)) throw unseen(answer.left);
@@ -105,7 +108,7 @@ export const SILENT: Logger = { info: () => {}, debug: () => {}, warn: () => {},
 
 /** Longer than any command runs, so that unused credentials stay cached. */
 const RESYNC: Ms = 10 * 60_000;
-/** For a call that the manager does not make. A list may have several pages. */
+/** The deadline of one call of `ask` or `askSigned`, which may list several pages. */
 const CALL_LIMIT: Ms = 30_000;
 
 export type AwsAccess = ReturnType<typeof newAwsAccess>;
@@ -117,7 +120,7 @@ interface AccessOptions extends Pick<cloud.AwsConfig, 'clock' | 'transport' | 'e
   readonly signal: AbortSignal;
 }
 
-/** Returns access like the manager's, but with the caller's credentials for every identity. */
+/** Returns access to AWS like the manager's, but always with the user's credentials or the role of --role-arn. */
 export function newAwsAccess({ credentials, region, roleArn, signal, ...options }: AccessOptions) {
   const config = {
     ...options,
@@ -146,7 +149,7 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
     if (E.isRight(session)) return session.right;
     throw session.left.failure ? unseen(session.left.failure) : new Unseen(session.left.message);
   }
-  /** Sends calls that sessions do not provide. @throws Unseen */
+  /** Sends a call that the sessions of pkg/cloud do not provide. @throws Unseen */
   async function ask<A>(
     service: cloud.AwsService,
     operation: string,
@@ -161,7 +164,7 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
       throw unseen(cloud.toAwsFailure({ service, operation, progress: 'sent' }, error));
     });
   }
-  /** Sends calls to services that have no client here. @throws Unseen */
+  /** Sends a call to an AWS service for which capaf has no SDK client. @throws Unseen */
   const askSigned = <A>(
     service: cloud.AwsService,
     operation: string,
@@ -194,7 +197,10 @@ export async function readProfiles(session: cloud.Session, cluster: EksClusterNa
   return lookups.flatMap((lookup) => (lookup.kind === 'found' ? [lookup.profile] : []));
 }
 
-/** `account` is the recorded account, because another account may have a cluster of this name. @throws Unseen */
+/**
+ * `account` is the account in the objects' status, if known. The credentials must belong to it, because another account
+ * may have an EKS cluster of the same name. @throws Unseen
+ */
 export async function readEks(
   aws: AwsAccess,
   name: EksClusterName,

@@ -19,7 +19,7 @@ compdef _capaf capaf
 `,
 } as const;
 
-/** Returns commands, options, or the values of an option. An empty result stands for a file or a name. */
+/** Returns commands, options, or the values of an option. Returns `''` where a file or a name is expected. */
 export function findCompletions(program: Command, words: readonly string[]): string {
   const before = words.slice(0, -1);
   const last = words.at(-1) ?? '';

@@ -32,7 +32,7 @@ export function toDeployment(object: KubeObject) {
   };
 }
 
-/** Returns the running manager's settings that decide what it does. `unseen` says why they are not known. */
+/** Returns the manager's settings on which a plan depends. If they are not known, returns defaults and why. */
 export async function readManagerSettings(client: KubeClient, namespace: string, signal: AbortSignal) {
   const listing = await attempt(() => client.list(DEPLOYMENTS, { namespace, labelSelector: MANAGER, signal }));
   const [deployment] = isRight(listing) ? listing.right.items.map(toDeployment) : [];

@@ -20,16 +20,16 @@ export interface SourceDocument {
   readonly at: (path: Path) => string;
 }
 
-/** Sources have about 20 levels. The YAML parser itself fails at about 800. */
+/** Real documents are nested about 20 levels deep. The YAML parser itself fails at about 800. */
 const MAX_DEPTH = 100;
-/** A file whose size multiplies with each alias is refused. */
+/** Limits YAML aliases that contain aliases, because each level multiplies the size of the document. */
 const MAX_ALIASES = 100;
 const SHOWN_PROBLEMS = 10;
 
 /** Whether duplicate keys in a document are an error. Otherwise the last one counts, as in kubectl. */
 export type IsStrict = (value: unknown) => boolean;
 
-/** Each item of a Kubernetes List is a document. @throws Failure with file, line and column */
+/** Reads a file. Each item of a Kubernetes List counts as a document. @throws Failure with file, line and column */
 export async function readDocuments(
   path: string,
   { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>,
@@ -43,7 +43,7 @@ export async function readDocuments(
   const documents: SourceDocument[] = [];
   for (const document of parseDocuments(file, text, isStrict)) {
     documents.push(document);
-    // A signal can end the program here, because the YAML parser takes seconds for 1 MiB.
+    // Lets a signal end the program between two documents, because the YAML parser takes seconds for 1 MiB.
     await setImmediate(undefined, { signal });
   }
   return documents;
@@ -58,7 +58,7 @@ export function* parseDocuments(
   if (Buffer.byteLength(text) > MAX_FILE_BYTES)
     throw new Failure(`${file} is too large: capaf reads at most ${MAX_FILE_BYTES / 1024 / 1024} MiB`);
   const json = E.tryCatch((): unknown => JSON.parse(text), errorMessage);
-  // Only messages need a position, and the parser that finds it is slow.
+  // The YAML parser, which finds positions, is slow. So it parses a JSON file only when a message needs a position.
   let yaml: SourceDocument | undefined;
   const at = (path: Path): string => (yaml ??= parseYaml(file, text, isStrict).next().value)?.at(path) ?? file;
   if (E.isRight(json) && isStrict(json.right)) requireUniqueKeys(file, text);
@@ -77,7 +77,7 @@ const objectsIn = (document: SourceDocument): readonly SourceDocument[] =>
       }))
     : [document];
 
-/** `JSON.parse` uses the last of several duplicate keys. In valid JSON, a key is a string before a colon. */
+/** Needed because `JSON.parse` accepts duplicate keys. In valid JSON, a key is a string before a colon. */
 function requireUniqueKeys(file: string, text: string): void {
   const objects: Set<unknown>[] = [];
   let last = { token: '', index: 0 };
@@ -120,7 +120,7 @@ function* parseYaml(file: string, text: string, isStrict: IsStrict): Generator<S
     const { line, col } = lineCounter.linePos(offset);
     return `${file}:${line}:${col}`;
   };
-  // The parser's own check for repeated keys takes quadratic time.
+  // No `uniqueKeys`, because the parser's own check for repeated keys takes quadratic time. `prepare` finds them.
   const customTags = (tags: Tags): Tags => [...OLD_WORDS, ...tags];
   const composer = new Composer({ uniqueKeys: false, merge: true, logLevel: 'silent', customTags });
   for (const document of composer.compose(new Parser(lineCounter.addNewLine).parse(text))) {

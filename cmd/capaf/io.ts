@@ -2,7 +2,7 @@ import type { Clock } from 'controller-runtime/env';
 import { escapeHidden, toPrintableLine } from 'controller-runtime/text';
 import type { Progress } from './progress.ts';
 
-/** Tests replace a command's access to its process. */
+/** A command's access to its process. Tests replace it. */
 export interface Io {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -17,7 +17,7 @@ export interface Io {
   readonly progress?: Progress;
 }
 
-/** The manifests of prometheus-operator have 4.5 MiB, those of Argo CD 2. The YAML parser needs 10 s for 8 MiB. */
+/** The manifests of prometheus-operator have 4.5 MiB, those of Argo CD 2 MiB. The YAML parser needs 10 s for 8 MiB. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
 /** Stops reading as soon as the text is too large, so that the caller can refuse it. */
@@ -42,10 +42,10 @@ export interface OutputOption {
   readonly output: 'text' | 'json';
 }
 
-/** Fields of the output of `-o json` may be added without a new version. */
+/** The version of the output of `-o json`. It does not change when fields are added. */
 const JSON_VERSION = 1;
 
-/** @throws after SIGINT and SIGTERM, because a part of the answer may be missing */
+/** Prints the answer. @throws after SIGINT and SIGTERM, because a part of the answer may be missing */
 export function tell(
   { out, signal }: Io,
   { output }: OutputOption,
@@ -59,10 +59,10 @@ export function tell(
   return isFine ? 0 : 2;
 }
 
-/** In characters. A longer cell shifts only the rest of its own row, because users choose the texts of the cells. */
+/** In characters. Because users choose the texts, a longer cell does not widen its column, but shifts its own row. */
 const WIDEST_COLUMN = 80;
 
-/** Accepts any texts. The last column is not padded. */
+/** Escapes hidden characters, and pads all columns except the last. */
 export function alignColumns(texts: readonly (readonly string[])[]): readonly string[] {
   const rows = texts.map((row) => row.map(toPrintableLine));
   const widths: number[] = [];

@@ -19,7 +19,7 @@ const io: Io = {
   readStdin: () => readText(process.stdin.setEncoding('utf8')),
 };
 
-/** The messages of these errors are for users. Importing their classes would load the clients at each start. */
+/** Names of errors whose messages are for users. Importing the classes would load the AWS and Kubernetes clients. */
 const EXPECTED: readonly string[] = ['Failure', 'KubeconfigError', 'KubeError'];
 
 async function main(): Promise<void> {

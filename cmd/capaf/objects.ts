@@ -4,7 +4,7 @@ import { type AWSFargateProfile, KIND, decodeAWSFargateProfile, describeProblems
 import { PROFILES } from '../../controllers/shared/live-profiles.ts';
 import { Failure } from './io.ts';
 
-/** Selects the AWSFargateProfiles of a command. Without names, all. Without a namespace, those of all namespaces. */
+/** Selects AWSFargateProfiles: all if `names` is empty, and in all namespaces if `namespace` is undefined. */
 export interface Scope {
   readonly namespace: string | undefined;
   readonly names: readonly string[];
@@ -12,7 +12,7 @@ export interface Scope {
 
 export const CHOOSE_OBJECTS = 'choose the namespace with -n, all with -A, or a --context';
 
-/** @throws Failure */
+/** @throws Failure if the user has named objects and also asked for all namespaces */
 export function requireOneNamespace(names: readonly string[], allNamespaces = false): void {
   if (names.length > 0 && allNamespaces)
     throw new Failure('the objects with these names are in one namespace; name it with -n instead of -A');

@@ -6,7 +6,7 @@ import type { Io } from './io.ts';
 
 const INTERVAL: Ms = 1_000;
 
-/** In the order in which the unanswered requests were sent. */
+/** The unanswered requests, in the order in which they were sent. */
 export type Progress = Set<{ readonly what: string }>;
 
 /** Prints to stderr each second which request the command has been waiting for longest, if that has changed. */
@@ -29,7 +29,7 @@ export function track<A>(progress: Progress | undefined, what: string, answer: P
   return answer.finally(() => progress?.delete(request));
 }
 
-/** The action in the query protocol or AWS JSON. `''` for EKS, where method and path determine the action. */
+/** Returns the action of a request. Returns `''` for EKS, where the method and the path determine the action. */
 export function actionOf({ headers, body }: Parameters<AwsTransport['handle']>[0]): string {
   const target = headers['x-amz-target']?.replace(/^.*\./, '');
   return target ?? new URLSearchParams(typeof body === 'string' ? body : '').get('Action') ?? '';

@@ -33,8 +33,8 @@ export function requireCluster({ cluster, eksCluster }: ClusterOptions): void {
 }
 
 /**
- * Opens the cluster of --workload-kubeconfig, if it is set. A command opens it at the start and closes it at the end. It
- * continues if it cannot read the pods, but not if the user's file is no kubeconfig. No request is sent yet.
+ * Opens the cluster of --workload-kubeconfig, if that option is set, without sending a request. Commands call this at
+ * their start, because they continue if the pods cannot be read, but not if the user's file is no kubeconfig.
  *
  * @throws KubeconfigError
  */
@@ -71,7 +71,7 @@ export async function openPodCluster(
   const { workload, kubeconfig, context, namespace } = options;
   if (workload !== undefined) return { ...workload, [Symbol.asyncDispose]: async () => {} };
   if (management !== undefined && cluster !== undefined) {
-    // Otherwise a wrong name would be reported as a missing Secret.
+    // Without this check, a wrong name of a Cluster would be reported as a missing Secret.
     await findEksCluster(management.client, cluster, io.signal);
     return openWorkloadCluster({ ...management, namespace: cluster.namespace }, cluster.name, io, namespace);
   }

@@ -7,7 +7,7 @@ import type { ConnectToServer } from 'controller-runtime/kubeconfig';
 import type { Logger } from 'controller-runtime/log';
 import type { ManagerFlags } from './flags/parse-flags.ts';
 
-/** Tests replace each part of the manager's access to the clock, to randomness, to the network and to the host. */
+/** The manager's access to the clock, to randomness, to the network and to the host. Tests replace each part. */
 export interface Env {
   readonly clock: Clock;
   readonly random: Random;
@@ -30,7 +30,7 @@ export interface Env {
   readonly namespaces: Namespaces;
 }
 
-/** The manager itself stores or reads objects in these namespaces. */
+/** The namespaces of the Lease, and of the Secrets with AWS credentials. */
 export interface Namespaces {
   readonly lease: string;
   readonly secrets: string;

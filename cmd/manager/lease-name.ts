@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /** Managers of all versions use this name, so that an upgrade never has two leaders. */
 const BASE_NAME = 'capaf-leader-election';
-/** Dots separate the parts of a Lease name. */
+/** A part of a Lease name. Dots separate the parts. */
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const HASH_LENGTH = 10;
 

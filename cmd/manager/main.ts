@@ -14,7 +14,7 @@ import { helpText } from './flags/flags.ts';
 import { parseFlags, type ManagerFlags } from './flags/parse-flags.ts';
 import { runManager } from './run.ts';
 
-/** As in Go's flag package. */
+/** The exit code after a mistake in the flags, as in Go's flag package. */
 const USAGE_ERROR = 2;
 const FAILURE = 1;
 /** In ms. Each measurement wakes the process: at prom-client's interval of 10 ms, measurements take 0.5 % of a CPU. */
@@ -127,7 +127,7 @@ function exitOnUncaughtError(logger: ClosableLogger): void {
   process.on('unhandledRejection', die);
 }
 
-/** Aborts on the first SIGTERM or SIGINT. The second one ends the process at once, as in controller-runtime. */
+/** The result aborts on the first SIGTERM or SIGINT. The second ends the process at once, as in controller-runtime. */
 function newStopSignal(logger: Logger): AbortSignal {
   const stop = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {

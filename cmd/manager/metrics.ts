@@ -38,8 +38,8 @@ export function newManagerMetrics(registry: Registry) {
 type Stores = Readonly<Record<string, Pick<TypedStore<unknown>, 'unreadable'>>>;
 
 /**
- * A log line identifies each object that the manager cannot decode. The only label is the kind, because users can
- * create any number of objects, and each label value needs memory.
+ * Counts the objects that the manager cannot decode; a log line identifies each. The only label is the kind, because
+ * users can create any number of objects, and each label value needs memory.
  */
 function unreadableObjectMetrics(registry: Registry) {
   const watched: Record<string, Stores[string]> = {};

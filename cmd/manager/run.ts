@@ -39,7 +39,7 @@ import { newManagerMetrics } from './metrics.ts';
 import { healthServer } from './ready-checks.ts';
 
 const NAME = 'cluster-api-provider-aws-fargate';
-/** Without leader election, no other manager can take over. */
+/** Used without leader election: the manager never has to stop being the leader. */
 const ALWAYS_LEADER: Leadership = { remaining: () => Number.POSITIVE_INFINITY };
 
 export type RunFlags = Omit<

@@ -5,7 +5,7 @@ import type { Answer } from '../aws.ts';
 import type { Check, Verdict } from './checks.ts';
 import type { AwsFacts, Quotas } from './read-aws.ts';
 
-/** Per cluster. AWS raises it on request: https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html. */
+/** The default quota per cluster: https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html */
 const DEFAULT_PROFILES = 10;
 /**
  * EKS recommends this number of free addresses for its own network interfaces:

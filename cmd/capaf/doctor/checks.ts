@@ -28,7 +28,7 @@ export interface Check {
   readonly fix?: string | undefined;
 }
 
-/** A lease counts as held for this much longer, because the clocks of two machines differ. */
+/** How long a lease still counts as held after it has expired, because the clocks of two machines differ. */
 const LEASE_TOLERANCE: Ms = 60_000;
 /** The manager can create and delete profiles without these statements of docs/aws-permissions.md. */
 const OPTIONAL = ['AccessEntries'];
@@ -55,8 +55,8 @@ export interface Facts {
 export function checkAll({ cluster, aws, dns, orphans }: Facts, now: Ms): readonly Check[] {
   const { manager, deployments, controlPlanes } = cluster;
   const { account, missing, lease } = manager;
-  // Conditions of AWSFargateProfiles about the credentials are sorted last, so that they take precedence; a failure is
-  // sorted after a success.
+  // The Map below keeps the last cluster of each identity. To show failures, clusters without a condition about the
+  // credentials are sorted first, and those whose condition is False last.
   const worth = ({ condition }: NamedCluster): number => ['True', 'False'].indexOf(condition?.status ?? '');
   const inOrder = cluster.clusters.toSorted((a, b) => worth(a) - worth(b));
   const identities = new Map(inOrder.map((each) => [`${each.identity} ${each.problem?.message}`, each]));
@@ -90,7 +90,7 @@ export function checkAll({ cluster, aws, dns, orphans }: Facts, now: Ms): readon
   ];
 }
 
-/** Nothing in this cluster shows whether a manager runs elsewhere. */
+/** For a Lease that does not exist. Nothing in this cluster shows whether a manager runs elsewhere. */
 const ELSEWHERE: Verdict = [
   'unchecked',
   'does not exist here',
@@ -120,7 +120,7 @@ function judgePods({ version, ready, replicas, key }: Deployment): Verdict {
       state,
       `See ${shellCommand(['kubectl', 'describe', 'pods', '-n', key.namespace])}`,
     ];
-  // A mirror of the image may have a different tag.
+  // A mirror of the image may have a tag that is not the version.
   if (version === VERSION || !/^v\d/.test(version)) return ['ok', state];
   return ['warning', `${state}; capaf ${VERSION} checks what its own release needs`, `Use capaf ${version}`];
 }
@@ -139,7 +139,7 @@ function judgeCrd(crd: KubeObject | undefined): Verdict {
   return ['problem', `${name} ${drops}${writer}`, FOREIGN_SCHEMA_REMEDY];
 }
 
-/** Returns a line only if a stored version is missing. */
+/** Returns a line only if objects may be stored in a version that this release's CRD lacks. */
 function checkStoredVersions(crd: ClusterFacts['crd']): readonly Check[] {
   const versions = E.isRight(crd) ? missingStoredVersions(crd.right) : [];
   if (versions.length === 0) return [];

@@ -19,7 +19,7 @@ const SEE_PAGE = 'See docs/fargate-only.md';
 
 export type DnsFacts = NonNullable<Awaited<ReturnType<typeof readDns>>>;
 
-/** Reads CoreDNS in the cluster of --cluster, if it is set. @throws Failure if there is no such Cluster */
+/** Reads CoreDNS in the cluster of --cluster, if that option is set. @throws Failure if there is no such Cluster */
 export async function readDns(
   { cluster: name, workload: given }: ClusterOptions & { readonly workload: KubeAccess | undefined },
   management: KubeAccess,

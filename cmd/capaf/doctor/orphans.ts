@@ -8,12 +8,12 @@ import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts'
 import type { AwsFacts, TaggedRole } from './read-aws.ts';
 import { decoded, orNone } from './read-cluster.ts';
 
-/** This provider created the resource in AWS for an AWSFargateProfile that does not exist. */
+/** A resource in AWS that has this provider's tags, but that no AWSFargateProfile uses. */
 export interface Orphan {
   /** Kind and name, such as `Role web`. */
   readonly name: string;
   readonly message: string;
-  /** The text before the commands. If undefined, the commands remove what is left over. */
+  /** What `commands` are for. If undefined, they delete the resource. */
   readonly fix?: string;
   /** Commands for a POSIX shell. capaf does not run them. */
   readonly commands: readonly string[];
@@ -44,7 +44,7 @@ export function findOrphans(facts: Pick<AwsFacts, 'clusters' | 'roles'>, objects
   return [...new Map(orphans.map((orphan) => [[orphan.name, ...orphan.commands].join(), orphan])).values()];
 }
 
-/** These Fargate profiles have the tag of an object that uses a different profile. */
+/** Returns the Fargate profiles that have the owner tag of the object, but that the object does not use. */
 function findExtraProfiles(object: AWSFargateProfile, profiles: readonly FargateProfile[]): readonly Orphan[] {
   const { namespace, name } = object.metadata;
   const { profileName, predecessors = [] } = object.status ?? {};
@@ -81,7 +81,10 @@ function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
   return { name: `Role ${name}`, message: `nothing in namespace ${namespace} uses it (${clusterArn})`, commands };
 }
 
-/** A record annotation may name roles, too. An unreadable object may use any role. */
+/**
+ * Returns whether one of the objects may use a role: its spec, status or record annotation contains the role, or the
+ * object cannot be decoded.
+ */
 function rolesNamedIn(objects: readonly KubeObject[]): (inLowerCase: string) => boolean {
   const readable = decoded(objects);
   const names = readable.flatMap((object) => {

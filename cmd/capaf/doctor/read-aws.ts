@@ -38,7 +38,7 @@ export interface Denial {
 
 export interface AwsFacts {
   readonly caller: Answer<{ readonly account: string }>;
-  /** By ARN. Only roles whose identity no AWSFargateProfile has proved to work. */
+  /** By the role's ARN. Omits roles for which the condition of an AWSFargateProfile shows whether they work. */
   readonly assumed: ReadonlyMap<string, Answer<unknown>>;
   readonly simulations: Awaited<ReturnType<typeof simulate>>;
   readonly clusters: readonly {
@@ -99,7 +99,10 @@ async function readQuotas(aws: AwsAccess, region: string, now: Ms) {
   return { profiles, vCpus, vCpusInUse };
 }
 
-/** capaf assumes the roles with its own credentials. A role's trust policy may allow only the manager's. */
+/**
+ * Assumes the roles with capaf's credentials. If that fails, the roles may still work for the manager, because their
+ * trust policies may allow only the manager's credentials.
+ */
 async function assumeRoles(aws: AwsAccess, region: string, { clusters }: ClusterFacts): Promise<AwsFacts['assumed']> {
   const wanted = clusters.filter(({ condition }) => condition === undefined);
   const byArn = new Map(wanted.flatMap(({ roleArn, externalId }) => (roleArn ? [[roleArn, externalId] as const] : [])));
@@ -155,9 +158,9 @@ async function findDenials(aws: AwsAccess, region: string, principal: string, qu
 }
 
 /**
- * Reads the roles of EKS clusters whose profiles were read, and of EKS clusters that no longer exist. The others may
- * belong to a different management cluster. ListRoles returns trust policies but no tags, so only roles that EKS
- * Fargate may assume are read one by one.
+ * Reads the roles of EKS clusters whose profiles were read, and of EKS clusters that no longer exist. Roles of other
+ * EKS clusters may belong to a different management cluster. ListRoles returns trust policies but no tags, so each role
+ * that EKS Fargate can assume is read on its own.
  */
 async function readTaggedRoles(aws: AwsAccess, region: string, seenClusters: AwsFacts['clusters']) {
   const { account, roles } = await aws.open(region);
@@ -184,7 +187,7 @@ function toTaggedRole({ name, arn, tags }: Role) {
   return ofCluster === undefined || namespace === undefined ? [] : [{ name, arn, clusterArn: ofCluster, namespace }];
 }
 
-/** A denied request does not show that the cluster does not exist. */
+/** Returns true only if AWS answers that the EKS cluster does not exist. A denied request does not show that. */
 async function isGone(aws: AwsAccess, arn: string): Promise<boolean> {
   const [, , , region = '', , resource = ''] = arn.split(':');
   const name = EksClusterName.of(resource.replace(/^cluster\//, ''));

@@ -35,14 +35,14 @@ const ROLE_ANNOTATION = 'eks.amazonaws.com/role-arn';
 
 export type ClusterFacts = Awaited<ReturnType<typeof readCluster>>;
 export type Manager = Awaited<ReturnType<typeof readManager>>;
-/** From a control plane, or from an AWSFargateProfile's spec.eksCluster. */
+/** An EKS cluster in the spec of a control plane, or in spec.eksCluster of an AWSFargateProfile. */
 export type NamedCluster = ReturnType<typeof namedClusters>[number];
 
 type Objects = readonly KubeObject[];
 
 export const orNone = <A>(answer: Answer<readonly A[]>): readonly A[] => (E.isRight(answer) ? answer.right : []);
 
-/** @throws KubeError unless the API server only forbids a request */
+/** If the API server forbids a request or does not serve a kind, only that answer is missing. @throws KubeError */
 export async function readCluster(client: KubeClient, managerNamespace: string, signal: AbortSignal) {
   const list = (resource: Resource, labelSelector?: string): Promise<Answer<Objects>> =>
     attempt(async () => (await client.list(resource, { labelSelector, signal })).items);
@@ -70,8 +70,8 @@ export const listAllObjects = (client: KubeClient, signal: AbortSignal): Promise
 export const decoded = (objects: Objects): readonly api.AWSFargateProfile[] => decodeObjects(objects).objects;
 
 /**
- * Without a Deployment, the manager runs elsewhere, and its permissions, and maybe its Lease, are not known. `isSeen`
- * says whether the Deployments could be listed.
+ * If the cluster has no Deployment of the manager, the manager runs elsewhere. Then its permissions are not known, and
+ * its Lease may be in another cluster. `isSeen`: whether the Deployments could be listed.
  */
 async function readManager(
   client: KubeClient,
@@ -98,7 +98,7 @@ async function readManager(
     deployment,
     isElsewhere,
     flags,
-    /** Why the manager does not start. */
+    /** What is wrong with the manager's flags, so that it does not start. */
     mistake: E.isLeft(command) ? command.left : undefined,
     account,
     roleArn,
@@ -113,7 +113,7 @@ async function readManager(
   };
 }
 
-/** Returns texts such as `get, patch awsfargateprofiles/status.infrastructure.cluster.x-k8s.io`. */
+/** Returns the missing permissions, such as `get, patch awsfargateprofiles/status.infrastructure.cluster.x-k8s.io`. */
 async function missingOf(client: KubeClient, role: RbacRole, { namespace, name }: ObjectKey, signal: AbortSignal) {
   const user = `system:serviceaccount:${namespace}:${name}`;
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
@@ -130,7 +130,7 @@ async function missingOf(client: KubeClient, role: RbacRole, { namespace, name }
   return [...byResource].map(([of, all]) => `${[...new Set(all.map(({ verb }) => verb))].join(', ')} ${of}`);
 }
 
-/** The caches are filled once, with what the controllers read from their own caches. */
+/** Returns caches like those of the controllers, because `resolveIdentity` reads from caches. They are filled once. */
 async function readIdentities(listIn: (resource: Resource) => Promise<Answer<Objects>>): Promise<IdentityCaches> {
   const { IDENTITY_GROUP: group, IDENTITY_VERSION: version, IDENTITY_PLURALS: plurals } = external;
   const stores = new Map<string, Store>();
@@ -187,7 +187,7 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
     const { namespace, name, region } = cluster;
     const chain = resolveIdentity(identityRef, namespace, caches, field);
     const { roleIdentities = [], staticIdentity } = E.isRight(chain) ? chain.right : {};
-    /** The role that is assumed last. If undefined, the credentials come from the manager or a Secret. */
+    /** The last role of the chain. If undefined, the credentials are the manager's own or come from a Secret. */
     const { roleARN: roleArn, externalID: externalId } = roleIdentities.at(-1)?.spec ?? {};
     const identity = credentialsName(identityRef);
     return {
@@ -198,7 +198,7 @@ function namedClusters(controlPlanes: Objects, profiles: readonly api.AWSFargate
       problem: E.isLeft(chain) ? chain.left : undefined,
       roleArn,
       isManager: E.isRight(chain) && roleArn === undefined && staticIdentity === undefined,
-      /** Undefined if only AWS knows it. */
+      /** Undefined if neither an object's status nor the role's ARN contains the account. */
       account: accounts.get([namespace, name, region].join()) ?? (roleArn && parseRoleArn(roleArn)?.account),
     };
   });

@@ -6,12 +6,12 @@ import { isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { findMismatch } from '../../../pkg/fargate/selectors.ts';
 import type { Pod } from './pod.ts';
 
-/** The facts come from EKS, from the profile's AWSFargateProfile, or from both. */
+/** What is known about a Fargate profile from EKS, from its AWSFargateProfile, or from both. */
 export interface Profile {
   readonly name: string;
-  /** The status in EKS, such as `ACTIVE`. `absent` if the profile exists only in an object. */
+  /** The status in EKS, such as `ACTIVE`. `absent` if only an AWSFargateProfile describes the profile. */
   readonly status: string;
-  /** `undefined` if only EKS knows the selectors, and did not answer. */
+  /** `undefined` if only EKS knows the selectors, and EKS did not answer. */
   readonly selectors: readonly FargateSelector[] | undefined;
   readonly createdAt?: Ms | undefined;
   /** When the controller first saw the profile ACTIVE. */
@@ -33,7 +33,7 @@ export interface Verdict {
   readonly taker: string | null;
   readonly summary: string;
   readonly profiles: readonly ProfileVerdict[];
-  /** Why the pod does not, or may not, start on Fargate although a profile matches. Each contains its fix. */
+  /** Problems that prevent, or may prevent, the pod from starting although a profile matches. Each contains its fix. */
   readonly traps: readonly string[];
 }
 
@@ -42,7 +42,7 @@ const COMPUTE_TYPE_ANNOTATION = 'eks.amazonaws.com/compute-type';
 /** EKS may still miss a profile's pods for this long after the profile becomes ACTIVE: eksctl-io/eksctl#3615. */
 const SETTLING: Ms = 30_000;
 
-/** Decides as EKS does. `profiles` belong to the EKS cluster, in any order. With `isComplete`, there are no others. */
+/** Decides, as EKS does, which profile takes the pod. `isComplete`: the EKS cluster has no other profiles. */
 export function decide(pod: Pod, profiles: readonly Profile[], isComplete: boolean, now: Ms): Verdict {
   const sorted = profiles.toSorted((a, b) => (isPreferred(a.name, b.name) ? -1 : 1));
   const judged = sorted.map((profile) => ({ ...profile, ...judge(pod, profile) }));

@@ -2,16 +2,16 @@ import { findNodeProblems } from '../../../pkg/fargate/node-labels.ts';
 import { type FieldProblem, findFieldProblems } from '../../../pkg/fargate/pod-limits.ts';
 import type { Pod } from './pod.ts';
 
-/** Fargate refuses the field. `field` is a path in the manifest. */
+/** A field because of which Fargate refuses the pod. `field` is a path in the manifest. */
 export interface Violation {
   readonly field: string;
   readonly message: string;
 }
 
-/** Omits the volumes that the pod claims. */
+/** What Fargate's limits mean for a pod, except for its PersistentVolumeClaims (volumes.ts). */
 export interface Limits {
   readonly violations: readonly Violation[];
-  /** Why Fargate may refuse the pod. */
+  /** Why Fargate might refuse the pod. */
   readonly risks: readonly string[];
   /** Fields that do not prevent the pod from starting, but may not work as its author expects. */
   readonly advice: readonly string[];
@@ -19,8 +19,8 @@ export interface Limits {
 
 export function findLimits(pod: Pod, region: string): Limits {
   const problems = findFieldProblems(pod.spec);
-  // A DaemonSet creates no pods for nodes that its template excludes, so these fields do keep its pods off Fargate:
-  // kubernetes-sigs/aws-efs-csi-driver#328.
+  // The node selectors of a DaemonSet are no problem: it creates no pods for nodes that they exclude, so they keep its
+  // pods off Fargate. See kubernetes-sigs/aws-efs-csi-driver#328.
   const nodeProblems = pod.owner === 'DaemonSet' ? [] : [...findNodeProblems(pod.spec, region)];
   const toViolation = ({ path, message }: { readonly path: string; readonly message: string }): Violation => {
     return { field: `${pod.path}${path}`, message };

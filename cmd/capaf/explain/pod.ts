@@ -19,11 +19,11 @@ export interface Pod {
   readonly owner: string | undefined;
   /** Each pod of a StatefulSet gets a claim from each template. */
   readonly claimTemplates: readonly unknown[];
-  /** Set if the pod already exists, so that EKS no longer chooses a profile. */
+  /** Set if the pod already exists. EKS then no longer chooses a profile for it. */
   readonly created?: { readonly at: Ms | undefined; readonly uid: string; readonly status: unknown };
 }
 
-/** By kind. In other kinds, a field `template` may not be a pod template. */
+/** The path of the pod template, by kind. Other kinds can have a field `template` that is not a pod template. */
 const TEMPLATES: ReadonlyMap<string, Path> = new Map<string, Path>([
   ['Pod', []],
   ['PodTemplate', ['template']],

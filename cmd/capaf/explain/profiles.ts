@@ -12,7 +12,7 @@ import type { Profile } from './decide.ts';
 
 type Objects = readonly AWSFargateProfile[];
 
-/** Reads the management cluster. @throws Failure; KubeError */
+/** Reads a Cluster's EKS cluster and AWSFargateProfiles from the management cluster. @throws Failure; KubeError */
 export async function readManaged({ client, namespace }: KubeAccess, cluster: string, { signal }: Io) {
   const { name, region, controlPlane } = await findEksCluster(client, { namespace, name: cluster }, signal);
   if (region === undefined) throw new Failure(`${controlPlane} has no spec.region; set it`);
@@ -35,7 +35,7 @@ export function mergeProfiles(objects: Objects, inEks: readonly FargateProfile[]
     }),
   );
   const ofObjects = objects.map((object): Profile => {
-    // An object without the ARN has no profile yet, so a profile of its name belongs to a different owner.
+    // An object without status.profileARN has no profile yet, so a profile with its name belongs to another owner.
     const found = object.status?.profileARN === undefined ? undefined : profiles.get(currentProfileNameOf(object));
     if (found !== undefined) profiles.delete(found.name);
     return { ...toProfile(object, inEks), ...found };
@@ -64,7 +64,7 @@ function isSpecOfProfile(object: AWSFargateProfile): boolean {
   return metadata.generation === status.observedGeneration && successorsOf(object).length === 0 && !isDifferent;
 }
 
-/** The controller has requested these replacements, but they have not taken over from the profile in status yet. */
+/** Returns the profiles that the controller has requested, but that have not replaced the profile in status yet. */
 const successorsOf = (object: AWSFargateProfile): readonly string[] =>
   recordOf(object).profiles.flatMap(({ name, served }) =>
     served === true || name === object.status?.profileName ? [] : [name],

@@ -56,7 +56,7 @@ export interface Explanation extends Verdict {
 interface Access {
   readonly aws: AwsAccess;
   readonly management: KubeAccess | undefined;
-  /** The pod's cluster. A manifest needs it only for claims, and `noWorkload` says why it is absent. */
+  /** The pod's cluster. For a manifest, only claims are read from it. If it is undefined, `noWorkload` says why. */
   readonly workload: KubeAccess | undefined;
   readonly noWorkload: string;
 }
@@ -79,8 +79,8 @@ export async function runExplainPod(name: string | undefined, options: ExplainOp
 const NOT_ASKED = 'its cluster was not asked; --kubeconfig or --context names it';
 
 /**
- * With --eks-cluster, the pod's cluster is that of --kubeconfig and --context, as in kubectl. The current context may
- * belong to any cluster, so it is not used for a manifest.
+ * Opens the pod's cluster. With --eks-cluster, --kubeconfig and --context can select it. The current context is not
+ * used, because it may belong to any cluster: for a manifest without these options, returns `undefined`.
  */
 async function openWorkload(
   options: ExplainOptions & { readonly workload: KubeAccess | undefined },
@@ -135,7 +135,7 @@ export async function explain(name: string | undefined, options: ExplainOptions,
   };
 }
 
-/** If the pod runs on Fargate, Fargate has not refused it. */
+/** Whether the pod runs on Fargate. If so, Fargate has not refused it, whatever the limits say. */
 const isOnFargate = ({ spec, created }: Pod): boolean =>
   spec['schedulerName'] === 'fargate-scheduler' &&
   ['Running', 'Succeeded'].includes(textAt(created?.status, 'phase') ?? '');
@@ -159,7 +159,7 @@ async function readAround({ pod, documents }: PodFile, access: Access, target: T
   const claims = await findClaims(pod, { documents, client, why: access.noWorkload, signal });
   const said = await tolerate(signal, () => readSaid(pod, client, signal));
   const ofCluster = () => readClusterGroup(access.aws, target.region, target.name).catch(() => undefined);
-  // A manifest is also explained if its cluster cannot be reached, so messages are read only for an existing pod.
+  // SecurityGroupPolicies are read only for existing pods: a manifest is explained even if its cluster is unreachable.
   const asked = pod.created === undefined ? undefined : client;
   const groups = await tolerate(signal, async () => asked && findGroupTrap(pod, asked, ofCluster, signal));
   return { claims, groups: [['the SecurityGroupPolicies', groups]], said: [['the events of the pod', said]] };

@@ -7,7 +7,7 @@ import { Unseen } from '../aws.ts';
 import { listAt } from '../documents.ts';
 import type { Pod } from './pod.ts';
 
-/** From Kubernetes or Fargate, about a pod that has not started. */
+/** A message from Kubernetes or Fargate about a pod that has not started. */
 export interface Said {
   /** Such as `fargate-scheduler`. */
   readonly source: string;
@@ -19,10 +19,13 @@ const MAX_SHOWN = 5;
 const MAX_LENGTH = 1_000;
 const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
-/** Events with these reasons do not prevent a pod from starting: without a ConfigMap, Fargate does not log. */
+/** Reasons of events that do not prevent a pod from starting. They say whether Fargate collects the pod's logs. */
 const HARMLESS = ['LoggingDisabled', 'LoggingEnabled'];
 
-/** Reads the messages about a Pending pod, the newest first. @throws KubeError; Unseen without a cluster */
+/**
+ * Reads why a Pending pod has not started: from its status, then from its Warning events, newest first.
+ * @throws KubeError; Unseen if `client` is undefined
+ */
 export async function readSaid(
   pod: Pod,
   client: KubeClient | undefined,
@@ -43,7 +46,7 @@ export async function readSaid(
 
 type Text = readonly [source: string, message: string | undefined];
 
-/** The message of the condition PodScheduled, and why containers wait. */
+/** Returns why Fargate refuses the pod (condition PodScheduled), and why containers wait. */
 function fromStatus(status: unknown): readonly Text[] {
   const containers = ['initContainerStatuses', 'containerStatuses'].flatMap((field) => listAt(status, field));
   const waiting = containers.map((each): Text => {

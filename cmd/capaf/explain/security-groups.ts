@@ -22,7 +22,7 @@ const Policy = s.object({
 });
 type Policy = s.TypeOf<typeof Policy>;
 
-/** A SecurityGroupPolicy's groups replace the cluster's group. @throws KubeError; Unseen */
+/** Warns if SecurityGroupPolicies replace the EKS cluster's security group for this pod. @throws KubeError; Unseen */
 export async function findGroupTrap(
   pod: Pod,
   client: KubeClient,

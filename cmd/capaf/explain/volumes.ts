@@ -23,7 +23,7 @@ export interface VolumeSource {
 /** A volume that Fargate does not mount, or a text about a volume that may prevent the pod from starting. */
 export type VolumeFinding = Violation | string;
 
-/** A volume that the pod claims. The claim has a name and exists or will be created, or is created from `template`. */
+/** A PersistentVolumeClaim that the pod uses: one with this `name`, or one that Kubernetes creates from `template`. */
 interface Claim {
   readonly field: string;
   readonly name?: string;
@@ -70,13 +70,13 @@ async function findClaimProblem({ field, name, template }: Claim, namespace: str
   return { field, message: `${what} is ${phase ?? 'not Bound'}; ${ASKS_ONCE}${advice}` };
 }
 
-/** kubernetes-sigs/aws-efs-csi-driver#793; aws/aws-cdk#23375. */
+/** See kubernetes-sigs/aws-efs-csi-driver#793 and aws/aws-cdk#23375. */
 const ASKS_ONCE = 'Fargate asks for it only once, so create the pod again when the claim is Bound';
 const BINDS_LATER =
   'Fargate asks only once whether the claim is Bound, perhaps too early; then create the pod again when the claim is Bound';
 /**
- * https://docs.aws.amazon.com/eks/latest/userguide/efs-csi.html. In kubernetes-sigs/aws-efs-csi-driver#793, a pod
- * nevertheless started after it was created again.
+ * https://docs.aws.amazon.com/eks/latest/userguide/efs-csi.html. In kubernetes-sigs/aws-efs-csi-driver#793, a pod with
+ * such a volume nevertheless started when it was recreated.
  */
 const NOT_CREATED =
   'AWS does not support volumes on Fargate that the EFS driver creates; create a PersistentVolume for the claim';
@@ -106,7 +106,7 @@ function findInFile({ documents, client }: VolumeSource, resource: Resource, key
 const readLive = ({ client, signal }: VolumeSource, resource: Resource, key: ObjectKey) =>
   client?.get(resource, key, { signal });
 
-/** The file has precedence over the cluster. @throws Unseen */
+/** Reads an object from the file or, if the file lacks it, from the cluster. @throws Unseen; KubeError */
 async function read(source: VolumeSource, resource: Resource, key: ObjectKey): Promise<unknown> {
   const found = findInFile(source, resource, key) ?? (await readLive(source, resource, key));
   if (found === undefined && source.client === undefined) throw new Unseen(source.why);
@@ -123,8 +123,8 @@ interface Mount {
 async function findMount(source: VolumeSource, claim: unknown): Promise<Mount> {
   const annotations = fieldAt(fieldAt(claim, 'metadata'), 'annotations');
   const spec = fieldAt(claim, 'spec');
-  // Kubernetes sets this annotation while it provisions the volume, so this works without permission to read classes
-  // and volumes.
+  // Kubernetes sets this annotation while it provisions the volume. If it is set, capaf needs no permission to read
+  // classes and volumes.
   const provisioner = textAt(annotations, 'volume.kubernetes.io/storage-provisioner');
   const problem = provisioner === undefined ? undefined : findDriverProblem(provisioner);
   if (problem !== undefined) return { problem };
@@ -132,7 +132,7 @@ async function findMount(source: VolumeSource, claim: unknown): Promise<Mount> {
   if (volume !== undefined)
     return { problem: findVolumeProblem(await read(source, VOLUMES, { namespace: '', name: volume })) };
   const className = fieldAt(spec, 'storageClassName');
-  // The claim waits for a volume that an administrator creates, maybe on EFS.
+  // An empty class means that the claim waits for a volume that an administrator creates, maybe on EFS.
   if (className === '') return {};
   const isNamed = typeof className === 'string';
   const planned = source.documents.find(

@@ -36,7 +36,7 @@ const FIELDS = {
 
 /** For each fact, the first path that contains it counts. @throws Failure if a value is wrong or missing */
 export function readFacts(document: SourceDocument, paths: readonly Path[], required: readonly Fact[]) {
-  // The longest name comes first, because Terraform's `tags_all` also contains the `default_tags`.
+  // The longest name comes first: Terraform's `tags_all` precedes `tags`, because it also contains the `default_tags`.
   const fields = paths.flatMap((path) =>
     Object.keys(valueAt(document.value, path) ?? {})
       .toSorted((a, b) => b.length - a.length)
@@ -64,7 +64,7 @@ const isEmpty = (value: unknown): boolean =>
 
 const absent = (wanted: string) => s.refine(s.anything(), () => E.left(wanted));
 
-/** CloudFormation's intrinsic functions, such as `{"Ref": "Role"}`, or in YAML `!Ref Role`, have unknown results. */
+/** Finds CloudFormation's functions, such as `{"Ref": "Role"}` or in YAML `!Ref Role`, whose results are not known. */
 function hasIntrinsic(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const [key = '', ...others] = Object.keys(value);

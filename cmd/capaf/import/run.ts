@@ -86,8 +86,8 @@ async function listLive(target: Target, aws: AwsAccess): Promise<readonly Source
 const LOGICAL_ID_TAG = 'aws:cloudformation:logical-id';
 
 /**
- * For profiles whose template leaves the name to CloudFormation. Among the profiles that no other source names, takes
- * the only one with CloudFormation's tag, or else the only one with the same selectors.
+ * Finds the names of profiles whose template leaves the name to CloudFormation. Among the profiles in EKS that no other
+ * source names, takes the only one with CloudFormation's tag, or else the only one with the same selectors.
  */
 async function findNames(sources: readonly SourceProfile[], aws: AwsAccess): Promise<readonly SourceProfile[]> {
   const used = new Set(sources.map(({ name }) => name));
@@ -113,7 +113,7 @@ const lookUp = ({ cluster, region, name }: SourceProfile, aws: AwsAccess): Promi
     return seen((await aws.open(region)).profiles.describe(cluster, name));
   });
 
-/** Returns a note about each profile outside of the EKS cluster in the options. */
+/** Separates the profiles of the EKS cluster in the options from all others, for which it returns notes. */
 function divide(sources: readonly SourceProfile[], { eksCluster, region }: Target) {
   const isHere = (source: SourceProfile): boolean =>
     source.cluster === eksCluster && (region === undefined || source.region === region);
@@ -122,7 +122,7 @@ function divide(sources: readonly SourceProfile[], { eksCluster, region }: Targe
   return { here: sources.filter(isHere), notes: sources.filter((source) => !isHere(source)).map(note) };
 }
 
-/** Names of profiles may contain upper case and underscores. The result contains unique DNS names. */
+/** Turns names of profiles, which can contain upper case and underscores, into unique names of objects. */
 export function objectNames(sources: readonly Pick<SourceProfile, 'name'>[]): readonly string[] {
   const used = new Set<string>();
   const counts = new Map<string, number>();

@@ -85,7 +85,7 @@ const profilesAt = (value: unknown, path: Path) =>
 const resourcesOfState = (state: unknown) =>
   profilesAt(state, ['resources']).flatMap(({ item, path }) =>
     itemsAt(state, [...path, 'instances'])
-      // A deposed instance was replaced, and waits for its deletion.
+      // Terraform has replaced a deposed instance, and still has to delete it.
       .filter(({ item: instance }) => textAt(instance, 'deposed') === undefined)
       .map((instance) => {
         const key = valueAt(instance.item, ['index_key']);
@@ -155,7 +155,7 @@ const readCrossplane: Reader = (document) =>
       const externalName = textAt(valueAt(object.value, path.slice(0, -1)), EXTERNAL_NAME) ?? id ?? name;
       const [profile, cluster] = externalName.split(':').toReversed();
       const inAws = { ...object, value: { [EXTERNAL_NAME]: profile, cluster }, at: () => object.at(path) };
-      // Namespaced objects have no deletionPolicy.
+      // Namespaced objects have no deletionPolicy, so their managementPolicies must forbid the deletion.
       const kept = group.includes('.m.') ? { managementPolicies: ['Observe'] } : { deletionPolicy: 'Orphan' };
       const patch = `--patch=${JSON.stringify({ spec: kept })}`;
       return {

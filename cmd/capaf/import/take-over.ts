@@ -11,7 +11,7 @@ import { validateTag } from '../../../pkg/fargate/tags/tag-limits.ts';
 import type { Answer } from '../aws.ts';
 import type { SourceProfile } from './facts.ts';
 
-/** From the options: the new objects' place, and the profiles' EKS cluster. */
+/** From the command's options: where the new objects are created, and the EKS cluster of the profiles. */
 export interface Target {
   readonly namespace: string;
   /** If `undefined`, the objects set spec.eksCluster instead. */
@@ -40,12 +40,12 @@ export interface TakeOver {
   readonly source: string;
   readonly verdict: keyof typeof VERDICTS;
   readonly notes: readonly string[];
-  /** In an order in which no owner deletes the profile. */
+  /** In an order in which neither the former owner nor the controller deletes the profile. */
   readonly steps: readonly string[];
   readonly manifest?: object;
 }
 
-/** The user has to decide something, or to check AWS. */
+/** Whether the user has to decide something, or to check AWS. */
 export const needsAttention = ({ verdict }: TakeOver): boolean => ['differs', 'absent', 'incomplete'].includes(verdict);
 
 /** `name` is the name of the new object. */
@@ -94,7 +94,7 @@ const withValuesOfAws = (source: SourceProfile, profile: FargateProfile): Source
   tags: profile.tags,
 });
 
-/** Most owners set more tags than the source contains, so only tags missing from AWS count. */
+/** Ignores tags that only AWS has, because most owners set more tags than the source contains. */
 function describeDifferences(source: SourceProfile, profile: FargateProfile): readonly string[] {
   const { selectors, subnetIDs: subnets, roleARN: roleArn, tags } = source;
   const inAws = (key: string): string | undefined => tagKeys.tagValue(profile.tags, key, tagKeys.keepCase);

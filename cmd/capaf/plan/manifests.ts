@@ -35,7 +35,7 @@ export async function listFiles(path: string): Promise<readonly string[]> {
   }
 }
 
-/** Removes the fields that only the API server writes. */
+/** Keeps the fields that users write, and drops objects of other kinds. */
 function toManifest({ value, at }: SourceDocument) {
   if (!isRecord(value) || value['kind'] !== KIND) return [];
   const source = at([]).replace(/:\d+$/, '');
@@ -55,7 +55,7 @@ const recordAt = (value: unknown): Readonly<Record<string, unknown>> => (isRecor
 
 /**
  * Returns the object that the API server would store. Fields missing from the manifest are removed from the spec, as by
- * `kubectl replace`. Labels and annotations from other clients stay. `live` is the current object.
+ * `kubectl replace`. Labels and annotations from other clients are kept. `live` is the current object.
  * @throws Failure with the API server's answer
  */
 export async function dryRun(

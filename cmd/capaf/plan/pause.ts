@@ -8,8 +8,8 @@ import { hasPausedAnnotation } from '../../../controllers/shared/object-state.ts
 import type { PlannedCluster } from './planned-cluster.ts';
 
 /**
- * Removes all pauses from the copies of the objects and their Clusters, because the reconciler does nothing for a
- * paused object. Returns what pauses each object now.
+ * Removes all pauses from the plan's copies of the objects and their Clusters, because the reconciler does nothing for
+ * a paused object. Returns what pauses each object now.
  */
 export function endPauses(keys: readonly ObjectKey[], caches: Caches, planned: PlannedCluster) {
   const pausedBy = new Map<string, readonly string[]>();

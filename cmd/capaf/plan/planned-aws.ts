@@ -8,12 +8,12 @@ import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import { OWNER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 
-/** In the terms of AWS's API. */
+/** A change that the controller would make, in the terms of AWS's API. */
 export interface PlannedChange {
   readonly operation: string;
   readonly resource: string;
   readonly fields: readonly ChangedField[];
-  /** EKS deletes the Fargate profile of this name. */
+  /** The Fargate profile that EKS deletes, if the change is a deletion. */
   readonly deletedProfile?: string;
 }
 
@@ -25,17 +25,17 @@ export interface ChangedField {
   readonly after?: unknown;
   /** This Fargate profile is replaced, because EKS cannot change the field. */
   readonly replaces?: string;
-  /** Selectors of the replaced profile. A pod can match them and match no selector of the new profile. */
+  /** Selectors of the replaced profile that match pods which no selector of the new profile matches. */
   readonly uncovered?: readonly cloud.FargateSelector[];
 }
 
-/** AWS's answers to the first reads of one kind, updated by the planned changes. */
+/** AWS's answers about resources of one kind. Each is read once, and then updated by the planned changes. */
 class Answers<A> extends Map<string, { readonly answer: A }> {
   private readonly asked = new Set<string>();
 
   /**
-   * Returns the remembered answer, or reads it. Does not remember errors. `others` are read at the same time, because
-   * later reconciles need them.
+   * Returns the remembered answer, or reads it with `call`. Does not remember errors. Reads `others` at the same time,
+   * because later reconciles need them.
    */
   async read(
     key: string,
@@ -59,9 +59,9 @@ class Answers<A> extends Map<string, { readonly answer: A }> {
 export type PlannedAws = ReturnType<typeof plannedAws>;
 
 /**
- * Simulates AWS after the controller's changes. Each fact comes from AWS when it is first read. A change stays in
- * memory, and is passed to `onChange`. `rolesAhead` are the roles that the reconciles of a cluster read one after the
- * other. The first read of one of them reads all.
+ * Simulates AWS after the controller's changes. Each fact comes from AWS when it is first read. A change is kept in
+ * memory, and passed to `onChange`. `rolesAhead` returns the roles that later reconciles of the same cluster read. To
+ * save time, the first read of a role reads them too.
  */
 export function plannedAws(
   live: cloud.Sessions,
@@ -75,7 +75,7 @@ export function plannedAws(
   const policies = new Answers<readonly string[]>();
   const entries = new Answers<cloud.AccessEntryLookup>();
 
-  /** `apply` returns the response of the call. */
+  /** `apply` makes the change in memory, and returns what AWS would respond. */
   const change = async <A>(
     operation: string,
     resource: string,
@@ -87,7 +87,7 @@ export function plannedAws(
     onChange({ operation, resource, fields, ...(deletedProfile !== undefined && { deletedProfile }) });
     return E.right(answer);
   };
-  /** A reconcile must have read the resource before. */
+  /** Throws if no reconcile has read the resource before: `before` is then undefined. */
   function update<A extends Shown>(
     operation: string,
     resource: string,
@@ -247,7 +247,7 @@ export function plannedAws(
         now: () => clock.now(),
       }))(await live.open(...request)),
 
-    /** Finishes EKS's changes of profiles, and returns their descriptions. */
+    /** Finishes the profile creations and deletions that are in progress in EKS, and describes them. */
     finishChanges: (): readonly string[] =>
       [...profiles].flatMap(([key, { answer }]) => {
         if (answer.kind !== 'found') return [];
@@ -271,7 +271,7 @@ const newFields = (fields: Readonly<Record<string, unknown>>): readonly ChangedF
 
 type NewProfile = Parameters<cloud.Session['profiles']['create']>[0];
 
-/** `old` is the profile that the new one replaces. Without subnets, EKS chooses them. */
+/** `old` is the profile that the new one replaces. If `wanted` has no subnets, EKS chooses them. */
 export function profileFields(wanted: NewProfile, old: cloud.FargateProfile | undefined): readonly ChangedField[] {
   const { cluster: _cluster, name: after, ...fields } = wanted;
   const all = newFields(fields);
@@ -292,7 +292,7 @@ export function profileFields(wanted: NewProfile, old: cloud.FargateProfile | un
   });
 }
 
-/** Fields that are not compared never change. */
+/** Compares the fields that an update of a role or profile can change. */
 function changedFields(before: Shown, after: Shown): readonly ChangedField[] {
   const shown = ({ trust, permissionsBoundary, tags }: Shown): Readonly<Record<string, string | undefined>> => {
     const ofTags = Object.entries(tags).map(([key, value]) => [`tags["${key}"]`, value] as const);

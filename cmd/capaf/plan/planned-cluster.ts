@@ -19,7 +19,7 @@ export type PlannedCluster = ReturnType<typeof plannedCluster>;
 export function plannedCluster(live: KubeClient) {
   const planned = new Map<string, KubeObject>();
   const lists = new Map<string, KubeList>();
-  /** Higher than every real resourceVersion, so that lists never appear to be newer. */
+  /** Higher than every real resourceVersion, so that a list never appears to be newer than a planned object. */
   let version = 10n ** 18n;
   const idOf = ({ group, plural }: Resource, key: ObjectKey): string => `${group}/${plural} ${keyText(key)}`;
   function put(resource: Resource, object: KubeObject): KubeObject {

@@ -29,10 +29,10 @@ import { plannedCluster } from './planned-cluster.ts';
 export interface PlannedObject {
   readonly namespace: string;
   readonly name: string;
-  /** The Cluster in the spec, or else the EKS cluster. */
+  /** The spec contains either `clusterName`, the name of a Cluster, or `eksCluster`. */
   readonly clusterName: string | undefined;
   readonly eksCluster: string | undefined;
-  /** The EKS cluster's region. If the spec does not set one, the manager's. */
+  /** The region of `eksCluster`: that in the spec or, if the spec does not set one, the manager's. */
   readonly region: string | undefined;
   /** What pauses the object now. The plan assumes that the pause has ended. */
   readonly pausedBy: readonly string[];
@@ -65,11 +65,11 @@ export interface PlannerOptions {
   readonly signal: AbortSignal;
 }
 
-/** How often an object may be reconciled until it waits. An adoption reads AWS again after each tag. */
+/** The most reconciles of an object in one round. An adoption needs several: it reads AWS again after each tag. */
 const MOST_ROUNDS = 10;
 /**
- * Rounds are limited, because EKS changes one profile after the other, and an object may have old profiles. Other
- * objects of the same cluster count too.
+ * Limits the plan's rounds, in which EKS finishes its changes. An object may need several, because EKS changes one
+ * profile at a time, and the object may have old profiles. Other objects of its cluster count too.
  */
 const ROUNDS_PER_OBJECT = 6;
 const LEAST_ROUNDS = 60;
@@ -122,10 +122,10 @@ export async function startPlanner(options: PlannerOptions) {
   };
   /** Objects that need no reconcile while others change, because they are Ready or wait for another object. */
   const resting = new Set<string>();
-  /** The objects whose last reconcile had to wait for another object of the cluster, including deletions. */
+  /** The objects that, in their last reconcile, had to wait until EKS has changed another object's profile. */
   const waiting = new Set<string>();
   let isWoken = false;
-  /** Called when an object's turn to change its EKS cluster may have come. */
+  /** Called for an object that waits for others, when EKS may accept its change next. */
   const wake = (key: ObjectKey): void => {
     if (resting.delete(keyText(key))) isWoken = true;
   };
@@ -150,7 +150,10 @@ export async function startPlanner(options: PlannerOptions) {
     return location?.kind === 'known' ? location.account : undefined;
   }
 
-  /** Returns the shortest time after which an object continues even if nothing happens in AWS. */
+  /**
+   * Reconciles each object until it has to wait. Returns the shortest time after which an object continues even if
+   * nothing happens in AWS.
+   */
   async function reconcileOver(): Promise<Ms | undefined> {
     let shortest: Ms | undefined;
     for (const [text, key] of all) {
@@ -174,7 +177,7 @@ export async function startPlanner(options: PlannerOptions) {
     return shortest;
   }
 
-  /** Returns whether objects were added. */
+  /** Adds the objects for which others wait. Returns whether there are any new ones. */
   function addSiblings(): boolean {
     const known = all.size;
     // EKS's change of another object's profile ends in the plan only if that object is reconciled too.
@@ -198,7 +201,7 @@ export async function startPlanner(options: PlannerOptions) {
       if (object !== undefined) caches.profiles.upsert(object);
     },
 
-    /** `account` is the account of the credentials. Nothing is known about objects in other accounts. */
+    /** `account` is the account of the credentials. Objects of other accounts are not planned. */
     async plan(asked: readonly ObjectKey[], account: string): Promise<readonly PlannedObject[]> {
       const isKnown = (key: ObjectKey): boolean => (accountOf(key) ?? account) === account;
       const keys = asked.filter(isKnown);
@@ -216,7 +219,7 @@ export async function startPlanner(options: PlannerOptions) {
           stage = 'keepPredecessorFor, at least 30 seconds, is over';
         } else if (!addSiblings()) {
           if (isOfAll) break;
-          // The changes of the other objects may affect the resting objects.
+          // Reconciles the resting objects again, because the other objects' changes may affect them.
           resting.clear();
         }
         isOfAll = resting.size === 0;

@@ -13,7 +13,7 @@ export interface RunningPods {
   readonly withoutOwner: readonly string[];
 }
 
-/** A change with `deletedProfile` contains `pods`, or `null` if the workload cluster cannot be read. */
+/** If the change deletes a profile, `pods` are the pods that run on the profile, or `null` if they are not known. */
 export type ChangeWithPods = TimedChange & { readonly pods?: RunningPods | null };
 export type ObjectWithPods = Omit<PlannedObject, 'changes'> & { readonly changes: readonly ChangeWithPods[] };
 
@@ -58,7 +58,7 @@ export const findPods = (pods: PodsByProfile | undefined, profile: string): Runn
 const clusterText = ({ namespace, clusterName, eksCluster, region }: PlannedObject): string =>
   clusterName === undefined ? `EKS cluster ${eksCluster} in ${region}` : `Cluster ${namespace}/${clusterName}`;
 
-/** `clusters` is the total number of clusters. */
+/** `clusters` is the number of clusters in the plan. Only a plan of one cluster can use --workload-kubeconfig. */
 async function readPods(
   object: PlannedObject | undefined,
   clusters: number,

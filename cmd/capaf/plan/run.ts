@@ -96,7 +96,7 @@ async function findObjects(names: readonly string[], options: PlanOptions, kube:
 
 const isAtRest = ({ changes, end }: ObjectWithPods): boolean => changes.length === 0 && end.ready === 'True';
 
-/** Names, values and messages can contain any text, because they come from users and AWS. */
+/** Escapes names, values and messages, because they come from users and AWS and can contain any text. */
 export function describePlan(objects: readonly ObjectWithPods[], account: string, notes: readonly string[]): string {
   const changes = objects.reduce((sum, each) => sum + each.changes.length, 0);
   const verdict =
@@ -138,7 +138,7 @@ function describeOutcome(when: string, { ready, reason, message }: Outcome): str
   return `  ${when} ${verdict}${message === '' ? '' : `: ${toPrintableLine(message)}`}`;
 }
 
-/** Pods may still leave before EKS deletes the profile, because of a drain or before an object is deleted. */
+/** The text says "now", because pods may leave before EKS deletes the profile, for example in a drain. */
 function describePods(pods: RunningPods | null): readonly string[] {
   if (pods === null) return ['EKS stops the pods that still run on it. Their number is not known'];
   const { running, withoutOwner } = pods;

@@ -56,7 +56,7 @@ export function toFargatePod(object: KubeObject) {
     namespace,
     name,
     state: deletionTimestamp === undefined ? phase : 'Terminating',
-    /** Fargate's message. */
+    /** Why Fargate refuses the pod. `null` if it does not. */
     message: refusal ?? null,
     asked: requestedSize(object['spec']),
     /** `null` if the pod is larger than the largest size. */

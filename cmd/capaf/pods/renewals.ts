@@ -1,7 +1,7 @@
 import { shellCommand } from 'controller-runtime/text';
 import type { FargatePod } from './read.ts';
 
-/** Pods move to new nodes if their owner is restarted, or if they are deleted and their owner creates new ones. */
+/** How an owner's pods get new nodes: the user restarts the owner, or deletes the pods and the owner recreates them. */
 export interface Renewal {
   /** Such as `Deployment shop/web`, or the pod itself if it has no owner. */
   readonly owner: string;

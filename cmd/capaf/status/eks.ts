@@ -12,10 +12,10 @@ import { readPodRole } from '../pod-role.ts';
 import type { TreeNode } from '../tree.ts';
 
 export type EksFacts = Awaited<ReturnType<typeof readEksFacts>>;
-/** Per Fargate profile. Undefined if the pods are not known. */
+/** The number of pods per Fargate profile. Undefined if the pods are not known. */
 export type PodCounts = ReadonlyMap<string, number> | undefined;
 
-/** @throws Unseen unless only details of the profiles cannot be read */
+/** If details of the profiles cannot be read, only they are missing. @throws Unseen if the profiles cannot be read */
 export async function readEksFacts(
   aws: AwsAccess,
   name: EksClusterName,
@@ -54,7 +54,7 @@ async function readRoleNode(session: Session, cluster: EksClusterName, mode: str
   return { kind: 'Role', name, state, result, message };
 }
 
-/** If EKS cannot be read, returns the recorded profiles. */
+/** Returns the object's profiles in EKS or, if EKS cannot be read, those in the object's status. */
 export function profileNodes(object: AWSFargateProfile, eks: EksFacts | undefined, pods: PodCounts) {
   const name = currentProfileNameOf(object);
   const { profileStatus = 'not seen', predecessors = [] } = object.status ?? {};
@@ -76,7 +76,7 @@ interface Relation {
   readonly differences?: string;
 }
 
-/** Undefined if object and profile are not related. */
+/** Returns `undefined` if the profile is neither the object's nor one whose name the object needs. */
 function relationOf(profile: FargateProfile, object: AWSFargateProfile, current: ProfileName): Relation | undefined {
   const { selectors, subnetIDs = [], roleARN: roleArn, clusterName, updateStrategy } = object.spec;
   const subnets = subnetIDs.length === 0 ? undefined : subnetIDs;
@@ -89,7 +89,7 @@ function relationOf(profile: FargateProfile, object: AWSFargateProfile, current:
   return isReplaced ? { relation: 'predecessor' } : { relation: 'different', differences };
 }
 
-/** The profile does not belong to any object in the scope. */
+/** For a profile that belongs to none of the command's objects. */
 export const unownedNode = (profile: FargateProfile, eks: EksFacts | undefined, pods: PodCounts): TreeNode => {
   const owner = profile.tags[OWNER_TAG];
   return profileNode(profile, { relation: 'unowned', ...(owner !== undefined && { owner }) }, eks, pods);

@@ -7,7 +7,7 @@ import type { TreeNode } from '../tree.ts';
 /** NEGATIVE conditions show a problem when they are True, POSITIVE conditions when they are not. */
 const NEGATIVE = ['Stalled', 'Reconciling', 'Deleting', 'Paused', 'SelectorsOverlap'];
 const POSITIVE = ['Ready', 'IAMFargateRolesReady', 'EKSFargateProfileReady', 'CredentialsReady', 'Available'];
-/** Per object, the newest ones. */
+/** How many events are shown per object: only the newest. */
 const SHOWN_EVENTS = 3;
 
 /** An object is Ready if its condition Ready is True for the latest generation. */
@@ -37,14 +37,17 @@ export function objectNode(object: AWSFargateProfile, profiles: readonly TreeNod
   };
 }
 
-/** The name `predecessor` does not say whether pods can start. The condition does, also while a replacement fails. */
+/**
+ * Returns the condition Available if a profile is being replaced and the condition is True: it shows that pods can
+ * start, even while the replacement fails.
+ */
 function findAvailable(conditions: readonly Condition[], profiles: readonly TreeNode[]): readonly TreeNode[] {
   if (!profiles.some(({ facts }) => facts?.['relation'] === 'predecessor')) return [];
   const available = conditions.find(({ type, status }) => type === 'Available' && status === 'True');
   return available === undefined ? [] : [{ ...conditionNode(available), result: 'ok' }];
 }
 
-/** Of conditions with the same reason and message, returns only the first. */
+/** Returns the conditions that show a problem. Of those with the same message, returns only the first. */
 function wrongConditions(conditions: readonly Condition[]): readonly Condition[] {
   const wrong = [...POSITIVE, ...NEGATIVE].flatMap((name) =>
     conditions.filter(({ type, status, reason }) => {
@@ -64,7 +67,7 @@ export function eventNodes(events: readonly KubeObject[], now: Ms): ReadonlyMap<
   const timeOf = (event: KubeObject): Ms =>
     parseTimestamp(textAt(event, 'lastTimestamp') ?? textAt(event, 'eventTime') ?? '') ?? 0;
   const byObject = Map.groupBy(
-    // Times have whole seconds, so the names of the controller's events, which increase, decide within a second.
+    // Times have whole seconds. Within a second, the names decide: those of the controller's events increase over time.
     events.toReversed().toSorted((a, b) => timeOf(b) - timeOf(a)),
     ({ metadata: { namespace = '' }, involvedObject }) =>
       keyText({ namespace, name: textAt(involvedObject, 'name') ?? '' }),

@@ -34,11 +34,11 @@ interface Group extends Target {
   readonly objects: readonly AWSFargateProfile[];
 }
 
-/** All groups share these facts from the API server. */
+/** Facts from the API server that all groups of objects share. */
 interface Seen {
   /** By `namespace/name` of the object. */
   readonly events: ReadonlyMap<string, readonly TreeNode[]>;
-  /** Whether a profile with this owner tag, or without one, is shown at the end. */
+  /** Whether a profile with this owner tag, or without one, is shown as unowned after the objects. */
   readonly isUnowned: (ownerTag: string | undefined) => boolean;
 }
 
@@ -78,7 +78,7 @@ const unreadable = (name: string, message: string): TreeNode => {
   return { kind: KIND, name, state: 'not readable', result: 'problem', message };
 };
 
-/** A requested Cluster is shown even without objects. */
+/** Groups the objects by cluster. A Cluster in `asked` is shown even if it has no objects. */
 function groupsOf(objects: readonly AWSFargateProfile[], asked: readonly Group[]): readonly Group[] {
   const found = objects.map((object): Group => {
     const { metadata, spec, status = {} } = object;
@@ -95,7 +95,7 @@ function groupsOf(objects: readonly AWSFargateProfile[], asked: readonly Group[]
   });
 }
 
-/** Cluster API does not manage the EKS cluster, and it has no objects. @throws Failure if EKS does not return it */
+/** Reads an EKS cluster without Cluster API, and so without AWSFargateProfiles. @throws Failure if EKS has none */
 export const readEksCluster = (eksCluster: Target['eksCluster'], access: StatusAccess): Promise<TreeNode> =>
   readGroup({ eksCluster, objects: [] }, { isUnowned: () => true, events: new Map() }, access);
 
@@ -114,7 +114,7 @@ async function readGroup(group: Group, seen: Seen, { aws, management, openPods, 
   const readFacts = async (): Promise<Answer<EksFacts>> =>
     name === undefined ? UNNAMED : E.right(await readEksFacts(aws, name, region, objects));
   const [eks, pods] = await Promise.all([
-    // Without Cluster API, there is nothing else to show.
+    // Without Cluster API, there is nothing else to show, so an error ends the command.
     management === undefined ? readFacts() : tolerate(signal, readFacts).then(E.flatten),
     tolerate(signal, () => countPods(() => openPods(group), signal)),
   ]);

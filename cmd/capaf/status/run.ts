@@ -47,7 +47,7 @@ export async function runStatus(names: readonly string[], options: StatusOptions
 const nodesIn = (tree: readonly TreeNode[]): readonly TreeNode[] =>
   tree.flatMap((node) => [node, ...nodesIn(node.children ?? [])]);
 
-/** If true, the exit code is 0. Only objects count. Without Cluster API there are none, so each node counts. */
+/** If true, the exit code is 0. Only AWSFargateProfiles count or, without Cluster API, all nodes. */
 export function isFine(tree: readonly TreeNode[], hasObjects: boolean): boolean {
   const counted = nodesIn(tree).filter(({ kind }) => !hasObjects || kind === KIND);
   return counted.every(({ result }) => result === 'ok' || (result === 'unchecked' && !hasObjects));

@@ -28,7 +28,7 @@ export function parseFlags(args: readonly string[]): E.Either<string, Command> {
   }
 }
 
-/** Users who install a release set variables, and do not know the flags. */
+/** Adds the flag's clusterctl variable to the message, because users who install a release set variables, not flags. */
 function withVariable(message: string): string {
   const flag = ALL_FLAGS.find(({ name }) => message.startsWith(`--${name}: `));
   return flag?.variable === undefined
@@ -134,7 +134,7 @@ function flagsOf({ text, texts, isSet, ignored }: GivenFlags) {
   const managerNamespace = namespaceName('manager-namespace', text);
   const staticIdentityNamespace = namespaceName('static-identity-namespace', text);
   return {
-    /** If undefined, the files in KUBECONFIG count, else the pod's service account, else ~/.kube/config. */
+    /** If undefined, the manager uses the files in KUBECONFIG, else the pod's service account, else ~/.kube/config. */
     ...(text('kubeconfig') !== '' && { kubeconfig: text('kubeconfig') }),
     ...(namespace !== undefined && { namespace }),
     ...(text('watch-filter') !== '' && { watchFilter: labelValue('watch-filter', text) }),
@@ -199,7 +199,7 @@ function wholeNumber(name: FlagName, text: Text, least: number): number {
   throw new Error(`--${name}: "${text(name)}" is not a whole number from ${least} up`);
 }
 
-/** The API server would refuse any other value in a label selector. */
+/** Requires a valid label value, because the API server would refuse any other in a label selector. */
 function labelValue(name: FlagName, text: Text): string {
   if (/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(text(name))) return text(name);
   throw new Error(
