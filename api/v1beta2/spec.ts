@@ -114,8 +114,7 @@ const UpdateStrategyType = oneOf(['Reject', 'Replace'], {
     'How a change of selectors, subnetIDs, profileName, roleARN or roleName is handled, which EKS cannot make to an existing ' +
     'profile. Reject: the API server rejects the change once the profile is provisioned. Replace: the controller creates a ' +
     'new profile, and deletes the old one when the new one is ACTIVE; EKS then stops the pods of the old profile immediately, ' +
-    'without regard to PodDisruptionBudgets. Default: Reject, unless the object has the annotation ' +
-    'aws-fargate.cluster.x-k8s.io/update-strategy, which the controller sets for Replace. Can be changed at any time.',
+    'without regard to PodDisruptionBudgets. Default: Reject. Can be changed at any time.',
 });
 
 export type UpdateStrategyType = TypeOf<typeof UpdateStrategyType>;

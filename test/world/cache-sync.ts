@@ -31,7 +31,7 @@ export async function waitForCacheSync(world: World, { controlPlanes = true } = 
   const { api } = world.controlPlane;
   await world.apply(fargateProfile(name, { clusterName: name }));
   await expectMessage(
-    `Cluster default/${name} (spec.clusterName) does not exist. Create the Cluster, and the controller continues. If spec.clusterName is wrong, delete this object and create it with the right name.`,
+    `Cluster default/${name} (spec.clusterName) does not exist. Create the Cluster; if spec.clusterName is wrong, delete this object and create it with the right name. The controller continues when the Cluster exists.`,
   );
   await world.apply({ ...clusterObject(name), spec: { paused: false } });
   await expectMessage(

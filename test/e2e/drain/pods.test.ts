@@ -51,7 +51,7 @@ describe('a drain of different pods, past pauses and crashes', () => {
         { what: 'the next eviction', intervalMs: 50 },
       );
       evicted = first.length - staying.length;
-      const message = await scene.shows('It deletes "default_web" at');
+      const message = await scene.shows('deletes "default_web" at');
       ends.add(/ at \S+ at the latest/.exec(message)?.[0]);
       await scene.crash();
     }
