@@ -28,7 +28,7 @@ export function describeApiError({ message }: KubeError): string {
 const LOCAL_PORT = /(\b(?:read|write) (?:tcp|udp) )\S+?->/g;
 
 export const partsOfRejection = ({ message, remedy }: ApiRejection): MessageParts => ({
-  problem: 'The API server rejects a request of the controller',
+  problem: 'The API server rejects a request from the controller',
   remedy,
   quote: { said: message },
 });

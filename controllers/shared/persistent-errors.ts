@@ -9,7 +9,7 @@ import { type ApiRejection, describeApiError } from './api-rejections.ts';
 const PATIENCE: Ms = 60_000;
 
 const CONFLICT: ApiRejection = {
-  message: 'another client changes this object again and again, so every write of the controller has a conflict',
+  message: "another client changes this object again and again, so each of the controller's writes has a conflict",
   remedy:
     'Find the other client in metadata.managedFields of this object (kubectl get --show-managed-fields -o yaml), and stop its changes',
 };

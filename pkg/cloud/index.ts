@@ -11,7 +11,13 @@ export {
   type AwsCredentialSources,
   type AwsCredentials,
 } from './credentials/credential-pool.ts';
-export { MANAGER_ITSELF, credentialsName, type IdentityField, type IdentityRef } from './credentials/identity-ref.ts';
+export {
+  MANAGER_ITSELF,
+  credentialsName,
+  describeCredentials,
+  type IdentityField,
+  type IdentityRef,
+} from './credentials/identity-ref.ts';
 export type { CredentialsProblem, CredentialsProblemReason } from './credentials/credentials-problem.ts';
 export { newManagerCredentialSource } from './credentials/manager-credentials.ts';
 export { podIdentityUri } from './credentials/pod-identity.ts';

@@ -219,8 +219,7 @@ describe('Sessions', () => {
     await clock.advance(56 * 60_000);
     expect(await expectFailure(session.roles.delete(RoleName.of('r')))).to.include({
       code: 'NoCredentials',
-      message:
-        'the credentials of the manager itself belong to account 999988887777 by now, and no longer to 111122223333',
+      message: "the manager's own credentials belong to account 999988887777 by now, and no longer to 111122223333",
     });
     expect(E.isLeft(await session.clusters.describe(cluster))).to.equal(true);
     expect(transport.requests.map((sent) => [sent.hostname.split('.')[0], keyOf(sent)])).to.deep.equal([
@@ -273,7 +272,7 @@ describe('Sessions', () => {
       const refused = await problem();
       expect(refused).to.include({
         reason: 'CredentialsInvalid',
-        message: 'AWS rejects the credentials of the manager itself',
+        message: "AWS rejects the manager's own credentials",
       });
       expect(refused.failure).to.include({ code: 'ExpiredToken', statusCode: 403 });
       transport.respond = () => caller('111122223333');

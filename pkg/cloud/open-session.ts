@@ -9,7 +9,7 @@ import { newCallFactory, type CallFactory } from './call/call.ts';
 import { newClients, type Clients } from './call/sdk-clients.ts';
 import type { AwsCredentials, AwsCredentialSource, AwsCredentialSources } from './credentials/credential-pool.ts';
 import type { CallerAccounts } from './credentials/caller-identity.ts';
-import { credentialsName } from './credentials/identity-ref.ts';
+import { credentialsName, describeCredentials } from './credentials/identity-ref.ts';
 import { accessEntries, eksClusters } from './eks/clusters.ts';
 import { fargateProfiles } from './eks/profiles.ts';
 import { isCredentialsInvalid, isNotDispatched } from './errors/error-codes.ts';
@@ -154,7 +154,7 @@ class IdentitySessions {
     const words = `belong to account ${now.right} by now, and no longer to ${account}`;
     throw new NoCredentials({
       reason: 'AccountUnknown',
-      message: `the credentials of ${credentialsName(identity)} ${words}`,
+      message: `${describeCredentials(credentialsName(identity))} ${words}`,
     });
   }
 

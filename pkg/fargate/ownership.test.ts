@@ -32,7 +32,7 @@ const role = (tags: Tags, name = 'prod-team-a_web_fargate'): Ownership =>
 const stamped: Ownership = { kind: 'ours', stamped: true };
 const capaMade: Ownership = { kind: 'ours', stamped: false };
 const foreign = (whose: string, claimed: boolean): Ownership => ({ kind: 'foreign', whose, claimed });
-const unclaimed = foreign('an unknown owner (no tag names the owner)', false);
+const unclaimed = foreign('an unknown owner (it has no tag that names one)', false);
 
 const OF_PROD = foreign('cluster prod (tag kubernetes.io/cluster/prod=owned), but not to this object', true);
 const OF_STAGE = foreign('cluster stage (tag kubernetes.io/cluster/stage=owned), but not to this object', true);

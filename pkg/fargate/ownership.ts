@@ -154,5 +154,5 @@ function ownershipByClusterTags(tags: Tags, fold: KeyFold): Ownership {
         whose: `cluster ${owners.join(', ')} (tag ${CLUSTER_TAG_PREFIX}${owners[0]}=${OWNED}), but not to this object`,
         claimed: true,
       }
-    : { kind: 'foreign', whose: 'an unknown owner (no tag names the owner)', claimed: false };
+    : { kind: 'foreign', whose: 'an unknown owner (it has no tag that names one)', claimed: false };
 }

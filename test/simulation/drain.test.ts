@@ -123,7 +123,7 @@ describe('a drain', () => {
   });
 
   for (const [mood, said] of [
-    ['unauthorized', 'does not accept the AWS identity of the controller. Give this identity an access entry'],
+    ['unauthorized', "does not accept the controller's AWS identity. Give this identity an access entry"],
     [
       'forbidden',
       'says: pods is forbidden: User "capaf" cannot list resource "pods". Allow the controller to list pods and to create pods/eviction',

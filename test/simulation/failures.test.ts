@@ -177,7 +177,7 @@ describe('a failure that lasts', () => {
     world.apply('a');
     await world.until('the error', () => world.condition('a')?.reason === 'AWSError');
     expect(world.condition('a')?.message).to.equal(
-      'AWS returns an error to a request of the controller. If this lasts longer than ten minutes, look at the log of the manager with --v=4, or ask AWS Support. The controller keeps retrying. AWS says: The moon is full. (EKS CreateFargateProfile: PhaseOfTheMoonException).',
+      "AWS returns an error for a request from the controller. If this lasts longer than ten minutes, check the manager's log at verbosity --v=4, or ask AWS Support. The controller keeps retrying. AWS says: The moon is full. (EKS CreateFargateProfile: PhaseOfTheMoonException).",
     );
     expect(world.condition('a', 'Stalled')?.status).to.equal('False');
     await world.until('Stalled is True', () => world.condition('a', 'Stalled')?.status === 'True');

@@ -161,7 +161,7 @@ describe('an object that is being deleted and has the finalizer of another contr
     world.start();
     await world.until('the event', () => abandonedEvents(world).length > 0);
     expect(abandonedEvents(world)).to.deep.equal([
-      'Warning This AWSFargateProfile is being deleted without the finalizer of this controller, so the controller deletes nothing in AWS. Fargate profile "default_a" and its role stay in 123456789012/us-east-1/default_prod-control-plane (account/region/EKS cluster). If you do not need them, delete them in AWS.',
+      'Warning This AWSFargateProfile is being deleted without this controller\'s finalizer, so the controller deletes nothing in AWS. Fargate profile "default_a" and its role stay in 123456789012/us-east-1/default_prod-control-plane (account/region/EKS cluster). If you do not need them, delete them in AWS.',
     ]);
     await world.clock.advance(30 * MINUTE);
     expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);

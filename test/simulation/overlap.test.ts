@@ -28,7 +28,7 @@ describe('two objects whose selectors a pod can match both', () => {
       status: 'True',
       reason: 'Shadowed',
       message:
-        'This profile takes no pod by its selectors, because profiles that come first match every such pod. A pod can match both namespace shop of this object and namespace * of AWSFargateProfile default/all, and then starts on profile "default_all". Narrow the selectors, or name the wanted profile in the label eks.amazonaws.com/fargate-profile of the pods.',
+        'This profile takes no pod by its selectors, because profiles that come first match every such pod. A pod can match both namespace shop of this object and namespace * of AWSFargateProfile default/all, and then starts on profile "default_all". Narrow the selectors, or name the desired profile in the label eks.amazonaws.com/fargate-profile of the pods.',
     });
     expect(reasonOf(world, 'all')).to.equal('Overlap');
     expect(calls()).to.have.length(before);

@@ -92,7 +92,7 @@ describe('an object with updateStrategy Replace', () => {
     expect(world.status.profileName, 'the profile that serves pods').to.equal(BASE);
     await world.shows('True/PredecessorKept');
     expect(world.condition('web')?.message).to.match(
-      /^Fargate profile "9999-default_web" is ACTIVE and replaces "default_web", which the controller deletes at [-0-9T:]+Z; EKS then stops its pods at once, without regard to PodDisruptionBudgets$/,
+      /^Fargate profile "9999-default_web" is ACTIVE and replaces "default_web", which the controller deletes at [-0-9T:]+Z; EKS then stops its pods immediately, without regard to PodDisruptionBudgets$/,
     );
     expect(world.shown('Reconciling')).to.equal('False/Idle');
     await world.shows('True/RemovingPredecessor');

@@ -48,7 +48,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
     [
       'CreateRole',
       `AccessDenied:${MANAGER} is not authorized to perform: iam:CreateRole on resource: arn:aws:iam::1:role/x with an explicit deny in a service control policy: arn:aws:organizations::1:policy/o-1/service_control_policy/p-1`,
-      'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations, or set spec.roleARN to an existing role. If the policy requires a permissions boundary, set spec.rolePermissionsBoundary. ',
+      'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations, or set spec.roleARN to an existing role. If your IAM policy allows iam:CreateRole only with a permissions boundary, set spec.rolePermissionsBoundary. ',
     ],
   ] as const)
     it(`about the remedy for ${error}`, async () => {
@@ -56,7 +56,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
       fail(world, operation, error);
       startAndApply(world);
       expect(await messageOf(world, 'AccessDenied')).to.contain(
-        `AWS denies a request of the controller. ${remedy}The controller keeps retrying.${quote}`,
+        `AWS denies a request from the controller. ${remedy}The controller keeps retrying.${quote}`,
       );
       world.aws.admin.clearFaults();
       await world.ready('web');
@@ -130,7 +130,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
     const world = new SimulatedWorld();
     startAndApply(world, { selectors: [{ namespace: 'web' }, { namespace: 'kafka_east_1' }] });
     expect(await messageOf(world, 'Refused')).to.equal(
-      'AWS rejects a request of the controller. Fix spec.selectors[1].namespace "kafka_east_1": ' +
+      'AWS rejects a request from the controller. Fix spec.selectors[1].namespace "kafka_east_1": ' +
         'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here. The controller keeps retrying. ' +
         'AWS says: The namespace provided is invalid. (EKS CreateFargateProfile: InvalidParameterException).',
     );

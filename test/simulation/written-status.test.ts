@@ -146,7 +146,7 @@ describe('what an object puts on its role and its profile', () => {
     for (const type of ['EKSFargateProfileReady', 'IAMFargateRolesReady'])
       expect(world.condition(WEB, type)?.status, type).to.equal('True');
     expect(world.condition(WEB, 'Stalled')?.message).to.match(
-      /^AWS denies a request of the controller to remove the tag "team" of IAM role "[^"]+"\. .* AWS says: .*iam:UntagRole/,
+      /^AWS denies a request from the controller to remove the tag "team" of IAM role "[^"]+"\. .* AWS says: .*iam:UntagRole/,
     );
     world.aws.admin.allow();
     await world.until('the tag is gone', () => roleIn(world).tags['team'] === undefined, 30 * MINUTE);

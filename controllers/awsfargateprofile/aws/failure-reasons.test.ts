@@ -84,7 +84,7 @@ describe('reasonForFailure', () => {
     it(`names the field of the subnets if AWS rejects subnets of: ${subnets}`, () => {
       const failure = eks('InvalidParameterException', 400, 'Subnet subnet-0a is not a private subnet');
       expect(messageFor(failure, { subnets })).to.equal(
-        `AWS rejects a request of the controller. ${correction} keeps retrying. AWS says: Subnet subnet-0a is not a private subnet (EKS CreateFargateProfile: InvalidParameterException).`,
+        `AWS rejects a request from the controller. ${correction} keeps retrying. AWS says: Subnet subnet-0a is not a private subnet (EKS CreateFargateProfile: InvalidParameterException).`,
       );
     });
 
@@ -101,8 +101,8 @@ describe('reasonForFailure', () => {
     });
 
   it('says that AWS does not answer only if it was asked and sent nothing', () => {
-    const unusable = 'AWS gives no usable answer to a request of the controller. ';
-    expect(messageFor(unanswered('NoAnswer'))).to.include('AWS does not answer a request of the controller. ');
+    const unusable = 'AWS gives no usable answer to a request from the controller. ';
+    expect(messageFor(unanswered('NoAnswer'))).to.include('AWS does not answer a request from the controller. ');
     expect(messageFor(unanswered('NotPrepared', late))).to.include(unusable);
     expect(messageFor(eks('ServerException', 503))).to.include(unusable);
     expect(messageFor(eks('Undecodable', 502))).to.include(unusable);
@@ -129,7 +129,7 @@ describe('reasonForFailure', () => {
       /^AWS rejects the credentials of AWSClusterRoleIdentity "team-a"\. Renew .* in its Secret.*\. AWS says: /,
     );
     expect(messageFor(unknownToken, { abandonment: 'retain' })).to.contain(
-      'To end the deletion of this object at once, set spec.deletionPolicy to Retain; the profile and role then stay in AWS. ',
+      'To end the deletion of this object immediately, set spec.deletionPolicy to Retain; the profile and role then stay in AWS. ',
     );
   });
 });
@@ -158,10 +158,8 @@ describe('reasonForCredentials', () => {
       messageOf(
         reasonForCredentials({ reason: 'CredentialsInvalid', message: 'no', whose }, { ...CONTEXT, identity: TENANT }),
       );
-    expect(messageFor('the manager itself')).to.contain('Renew the credentials of the manager, and restart it if');
-    expect(messageFor('AWSClusterStaticIdentity "base"'))
-      .to.contain('in its Secret')
-      .and.not.to.contain('of the manager');
+    expect(messageFor('the manager itself')).to.contain('Renew them, and restart the manager if');
+    expect(messageFor('AWSClusterStaticIdentity "base"')).to.contain('in its Secret').and.not.to.contain('the manager');
   });
 
   it('reports nothing about an interrupted reconcile', () => {

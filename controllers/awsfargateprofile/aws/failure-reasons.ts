@@ -91,7 +91,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
   if (aws.isCredentialsInvalid(failure)) {
     const whose = aws.credentialsName(context.identity);
     return newReason('CredentialsInvalid', {
-      detail: `AWS rejects the credentials of ${whose}`,
+      detail: `AWS rejects ${aws.describeCredentials(whose)}`,
       said: detail,
       whose,
       abandonment,

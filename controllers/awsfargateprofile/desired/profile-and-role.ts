@@ -98,7 +98,7 @@ function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, 
   return parts.account === account
     ? E.right({ kind: 'existing', name: parts.name, arn })
     : invalid(
-        `spec.roleARN names a role in account ${parts.account}, but EKS accepts only roles of the account of the EKS cluster, ${account}`,
+        `spec.roleARN names a role in account ${parts.account}, but EKS accepts only roles in the EKS cluster's account, ${account}`,
       );
 }
 

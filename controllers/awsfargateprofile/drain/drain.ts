@@ -7,12 +7,12 @@ import { findMismatch } from '../../../pkg/fargate/selectors.ts';
 import type { ProfileName } from '../../../api/names.ts';
 import type { Competitor } from '../../../pkg/fargate/overlap.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { Drained, DrainObstacle, Mutation } from '../model/change.ts';
+import type { Drained, Mutation } from '../model/change.ts';
 import { type Observed, findProfile } from '../model/observed-state.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 import { activeSince, drainObstacle } from '../plan/replace.ts';
 import { entryOf } from '../update-record.ts';
-import { type Reason, newReason } from '../reasons/reasons.ts';
+import { type DrainObstacle, type Reason, newReason } from '../reasons/reasons.ts';
 
 /** A drain moves a predecessor's pods to the profile that replaces it, before the predecessor is deleted. */
 export interface Drain {

@@ -38,7 +38,10 @@ describe('the way into a workload cluster', () => {
     it(`is closed ${situation}`, async () => expect(await find(cluster)).to.have.property('_tag', 'Left'));
 
   for (const [error, problem] of [
-    [new KubeError('no', { status: 401, reason: 'Unauthorized', said: 'no' }), 'does not accept the AWS identity'],
+    [
+      new KubeError('no', { status: 401, reason: 'Unauthorized', said: 'no' }),
+      "does not accept the controller's AWS identity",
+    ],
     [new KubeError('x: no', { status: 403, reason: 'Forbidden', said: 'no' }), 'of EKS cluster prod says: no'],
     [new KubeError('listing: no answer', { status: 0, reason: 'NoAnswer' }), 'does not answer: listing: no answer'],
     [new KubeError('odd', { status: 0, reason: 'Undecodable' }), 'gives a wrong answer: odd'],

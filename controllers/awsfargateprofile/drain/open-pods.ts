@@ -55,7 +55,9 @@ export async function findServer(
 ): Promise<E.Either<DrainProblem, ServerAccess | undefined>> {
   const found = await clusters.describe(name);
   if (E.isLeft(found)) {
-    const remedy = isAccessDenied(found.left) ? 'Allow the controller eks:DescribeCluster' : 'AWS may answer later';
+    const remedy = isAccessDenied(found.left)
+      ? 'Allow the controller to call eks:DescribeCluster'
+      : 'AWS may answer later';
     return E.left({ problem: `AWS does not show EKS cluster ${name}: ${describeFailure(found.left)}`, remedy });
   }
   if (found.right === undefined) return E.right(undefined);
@@ -75,7 +77,7 @@ export function describeProblem(error: unknown, cluster: string): DrainProblem {
   const server = `the API server of EKS cluster ${cluster}`;
   if (error instanceof KubeError && error.status === 401)
     return {
-      problem: `${server} does not accept the AWS identity of the controller`,
+      problem: `${server} does not accept the controller's AWS identity`,
       remedy: 'Give this identity an access entry in the EKS cluster, or a mapping in aws-auth',
     };
   if (isForbidden(error))

@@ -276,8 +276,9 @@ export function describeMissingSource({ object, cluster, controlPlane, eksCluste
           remedy: 'Set AWS_REGION of the manager',
         }
       : {
-          missing: `the operator does not allow EKS cluster "${eksCluster.name}" in spec.eksCluster`,
-          remedy: 'Ask the operator to allow this EKS cluster with the flag --allow-eks-cluster of the manager',
+          missing: `the manager's administrator does not allow EKS cluster "${eksCluster.name}" in spec.eksCluster`,
+          remedy:
+            "Ask the manager's administrator to allow this EKS cluster with the manager's flag --allow-eks-cluster",
         };
   }
   if (object.spec.clusterName === undefined)

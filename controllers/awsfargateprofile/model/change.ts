@@ -1,4 +1,4 @@
-import type { Reason } from '../reasons/reasons.ts';
+import type { DrainObstacle, Reason } from '../reasons/reasons.ts';
 import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import {
   type NewRole,
@@ -245,12 +245,6 @@ export interface Step {
   readonly outcome: MutationOutcome;
   readonly drained?: Drained;
 }
-
-/**
- * `noLabel`: no label can contain the predecessor's name, so its pods cannot be found. `comesLater`: EKS would start
- * the pods on the predecessor again, because the predecessor's name comes first.
- */
-export type DrainObstacle = 'noLabel' | 'comesLater';
 
 /** How a drain ended. */
 export interface Drained {

@@ -159,7 +159,7 @@ function findExistingRoleBlocker(
 ): Reason | undefined {
   if (found?.arn === role.arn) return findTrustBlocker(desired, found);
   // IAM finds a role by its name, ignoring path and case, so the role may have another ARN than the one in the spec.
-  const other = found && { arn: found.arn, wanted: role.arn };
+  const other = found && { arn: found.arn, desired: role.arn };
   const { isProvisioned } = desired;
   return newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned });
 }

@@ -37,26 +37,29 @@ const quoteAws = ({ detail: said }: FailedCall): Quote => ({ by: 'AWS', said });
  */
 export type Unavailability = 'throttled' | 'queued' | 'signatureTime' | 'serviceError' | 'undecodable' | 'noAnswer';
 
+const IF_LASTING = 'No action is needed unless this lasts';
+
 const UNAVAILABILITIES: Readonly<
   Record<Unavailability, { readonly problem: string; readonly remedy?: string; readonly by?: Quote['by'] }>
 > = {
-  throttled: { problem: 'AWS throttles the requests of the controller', by: 'AWS' },
+  throttled: { problem: "AWS is throttling the controller's requests", remedy: IF_LASTING, by: 'AWS' },
   queued: {
     problem:
-      'AWS throttles the requests of the controller, or the controller has too many requests for this AWS account, so a request has waited too long to be sent',
+      "AWS is throttling the controller's requests, or the controller has too many requests for this AWS account, so a request has waited too long to be sent",
+    remedy: IF_LASTING,
   },
   signatureTime: {
-    problem: 'AWS rejects the time in the signature of a request of the controller',
+    problem: 'AWS rejects the time in the signature of a request from the controller',
     remedy: "If this lasts longer than a minute, check the clock of the manager's node. The credentials stay in use",
     by: 'AWS',
   },
   serviceError: {
-    problem: 'AWS gives no usable answer to a request of the controller',
+    problem: 'AWS gives no usable answer to a request from the controller',
     remedy: 'If this lasts longer than ten minutes, check the health of this service in the AWS Health Dashboard',
     by: 'AWS',
   },
-  undecodable: { problem: 'AWS gives no usable answer to a request of the controller', remedy: IF_UNREACHABLE },
-  noAnswer: { problem: 'AWS does not answer a request of the controller', remedy: IF_UNREACHABLE },
+  undecodable: { problem: 'AWS gives no usable answer to a request from the controller', remedy: IF_UNREACHABLE },
+  noAnswer: { problem: 'AWS does not answer a request from the controller', remedy: IF_UNREACHABLE },
 };
 
 /**
@@ -89,7 +92,7 @@ export const AWS_CALL_REASONS = {
     patience: MISSING_PATIENCE,
     poll: pollForUserAction,
     problem: ({ tags }) =>
-      `AWS denies a request of the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}`,
+      `AWS denies a request from the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}`,
     remedy: (facts) =>
       `${remedyForDenial(facts)}${facts.tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}`,
     outlook: retries,
@@ -117,19 +120,19 @@ export const AWS_CALL_REASONS = {
         ? `AWS has given contradictory answers about ${contradictory} for more than two minutes`
         : missing !== undefined
           ? `AWS reports that ${missing} does not exist`
-          : 'AWS returns an error to a request of the controller',
+          : 'AWS returns an error for a request from the controller',
     remedy: () =>
-      'If this lasts longer than ten minutes, look at the log of the manager with --v=4, or ask AWS Support',
+      "If this lasts longer than ten minutes, check the manager's log at verbosity --v=4, or ask AWS Support",
     outlook: retries,
     quote: ({ detail: said }) => (said === undefined ? undefined : { by: 'AWS', said }),
   }),
   SDKRefused: defineReason<FailedCall & Abandonable & OfTarget & { readonly region: string }>({
     nature: 'human',
     poll: pollForSettings,
-    problem: ({ region }) => `the AWS SDK does not send a request of the controller to region ${quoted(region)}`,
+    problem: ({ region }) => `the AWS SDK does not send the controller's request to region ${quoted(region)}`,
     remedy: ({ abandonment, isOfObject = false }) =>
       remedyFor(
-        `Fix the settings of the manager (AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL and --service-endpoints), or, if the region is wrong, ${
+        `Fix the manager's settings (AWS_USE_FIPS_ENDPOINT, AWS_USE_DUALSTACK_ENDPOINT, AWS_ENDPOINT_URL, and --service-endpoints), or, if the region is wrong, ${
           isOfObject
             ? 'create another AWSFargateProfile with another region in spec.eksCluster.region'
             : 'fix spec.region of the control plane'
@@ -143,7 +146,7 @@ export const AWS_CALL_REASONS = {
   Refused: defineReason<Refusal>({
     nature: 'human',
     poll: pollForUserAction,
-    problem: () => 'AWS rejects a request of the controller',
+    problem: () => 'AWS rejects a request from the controller',
     remedy: describeCorrection,
     outlook: retries,
     quote: quoteAws,

@@ -1,5 +1,5 @@
 import type { ReadObstacle } from 'controller-runtime/cache';
-import { type Denial, MANAGER_ITSELF } from '../../../pkg/cloud/index.ts';
+import { type Denial, describeCredentials, MANAGER_ITSELF } from '../../../pkg/cloud/index.ts';
 import { EKS_CLUSTER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { type ReasonSpec, defineReason, MISSING_PATIENCE } from './definition.ts';
 import { pollCredentials, pollForSettings, pollIdentity, pollRarely, pollRegion } from './polls.ts';
@@ -51,7 +51,7 @@ export const CREDENTIAL_REASONS = {
   CredentialsInvalid: missing<Unusable & { readonly whose: string | undefined }>(
     ({ whose }) =>
       whose === MANAGER_ITSELF
-        ? 'Renew the credentials of the manager, and restart it if it reads them from environment variables'
+        ? 'Renew them, and restart the manager if it reads them from environment variables'
         : 'Renew the credentials of this identity in its Secret, or those of its source identity',
     ({ whose }) => (whose === MANAGER_ITSELF ? retries() : 'The controller then reads them again'),
   ),
@@ -84,7 +84,7 @@ export const CREDENTIAL_REASONS = {
   AssumeRoleDenied: missing<Unusable & { readonly denial: Denial }>(
     ({ denial: { policy } }) =>
       policy === undefined
-        ? 'Allow these credentials to call sts:AssumeRole in their own IAM policy and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN'
+        ? 'Allow sts:AssumeRole both in the IAM policy of these credentials and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN'
         : remedyForPolicy('sts:AssumeRole', policy),
     retries,
   ),
@@ -142,10 +142,10 @@ export const ACCOUNT_REASONS = {
     ...credentials,
     poll: pollForSettings,
     problem: ({ whose, recorded, found }) =>
-      `the credentials of ${whose} belong to account ${found}, but the Fargate profile is recorded in account ${recorded}, so the controller does nothing in account ${found}`,
+      `${describeCredentials(whose)} belong to account ${found}, but the Fargate profile is recorded in account ${recorded}, so the controller does nothing in account ${found}`,
     remedy: ({ whose, recorded, abandonment, ...target }) =>
       remedyFor(
-        `Use credentials of account ${recorded}: name another identity in ${identityField(target)}, or change the credentials of ${whose}`,
+        `Use credentials of account ${recorded}: name another identity in ${identityField(target)}, or change ${describeCredentials(whose)}`,
         abandonment,
       ),
     outlook: retries,

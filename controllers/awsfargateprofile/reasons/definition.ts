@@ -18,8 +18,8 @@ export type Nature = 'wait' | 'human' | 'retry' | 'outage';
 export type SiblingChange = 'gone' | 'changed';
 
 /**
- * The parts of a message (controllers/shared/message.ts), which one function joins in one order. Each part is made of
- * sentences, the last one without its period.
+ * The parts of a message, which controllers/shared/message.ts joins in a fixed order. Each part is one or more
+ * sentences, without the final period.
  */
 export interface Texts<F> {
   /** What is wrong with which object. */
@@ -37,7 +37,7 @@ export interface ReasonSpec<F> extends Texts<F> {
   readonly poll: Poll<F>;
   /**
    * How long `Reconciling` is True before `Stalled` becomes True. Without it, `retry` counts attempts, and `human` sets
-   * `Stalled` at once.
+   * `Stalled` immediately.
    */
   readonly patience?: Ms;
   /** `Ready` then stays True for a while, as in an AWS outage. */

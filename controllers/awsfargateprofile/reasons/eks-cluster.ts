@@ -36,7 +36,7 @@ export const EKS_CLUSTER_REASONS = {
     nature: 'wait',
     ...eks,
     poll: pollAfterRest,
-    problem: ({ cluster }) => `EKS rejects changes of the Fargate profiles of EKS cluster ${quoted(cluster)} for now`,
+    problem: ({ cluster }) => `EKS currently rejects changes to the Fargate profiles of EKS cluster ${quoted(cluster)}`,
     remedy: () => 'Repair the EKS cluster if its status is FAILED; if not, no action is needed',
     outlook: retries,
     quote: ({ said }) => ({ by: 'EKS', said }),
@@ -47,7 +47,7 @@ export const EKS_CLUSTER_REASONS = {
     patience: MISSING_PATIENCE,
     poll: pollForMissing,
     problem: () =>
-      'spec.subnetIDs is empty, so EKS has to choose the private subnets of the EKS cluster, and AWS denies this to the credentials of the controller',
+      "spec.subnetIDs is empty, so EKS has to choose the private subnets of the EKS cluster, and AWS denies this to the controller's credentials",
     remedy: ({ denial: { policy } }) =>
       `${remedyForPolicy('ec2:DescribeSubnets and ec2:DescribeRouteTables', policy)}, or name private subnets in spec.subnetIDs`,
     outlook: retries,

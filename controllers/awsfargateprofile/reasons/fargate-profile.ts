@@ -65,7 +65,11 @@ type Drains = Replaced & {
   readonly begins?: true;
 };
 
-type DrainObstacle = 'noLabel' | 'comesLater';
+/**
+ * `noLabel`: no label can contain the predecessor's name, so its pods cannot be found. `comesLater`: EKS would start
+ * the pods on the predecessor again, because the predecessor's name comes first.
+ */
+export type DrainObstacle = 'noLabel' | 'comesLater';
 
 export const describeObstacle = (obstacle: DrainObstacle, predecessor: string, successor: string): string =>
   obstacle === 'noLabel'
@@ -74,7 +78,7 @@ export const describeObstacle = (obstacle: DrainObstacle, predecessor: string, s
 
 function describeRemoval({ name, predecessor, until, drain }: Kept): string {
   const at = formatTimestamp(until);
-  const stops = 'EKS then stops its pods at once, without regard to PodDisruptionBudgets';
+  const stops = 'EKS then stops its pods immediately, without regard to PodDisruptionBudgets';
   if (drain === undefined) return `deletes at ${at}; ${stops}`;
   if (drain.obstacle === undefined) return `drains at ${at}, for at most ${formatAge(drain.timeout)}, and then deletes`;
   return `deletes at ${at} without a drain, because ${describeObstacle(drain.obstacle, predecessor, name)}; ${stops}`;

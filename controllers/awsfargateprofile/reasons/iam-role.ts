@@ -34,7 +34,8 @@ const CHANGE_MODE =
 
 type Named = { readonly name: string };
 
-const ALLOW_ENTRIES = 'Allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry';
+const ALLOW_ENTRIES =
+  'Allow the controller to call eks:DescribeAccessEntry, eks:DeleteAccessEntry, and eks:CreateAccessEntry';
 
 const JOINS = 'so new pods cannot join the EKS cluster';
 const ENTRY_STATES = {
@@ -45,13 +46,13 @@ const ENTRY_STATES = {
 
 export const ROLE_REASONS = {
   /**
-   * `other` is set if IAM's role with this name has a different ARN from spec.roleARN, which is `wanted`. `isOfCapa`
+   * `other` is set if IAM's role with this name has a different ARN from spec.roleARN, which is `desired`. `isOfCapa`
    * means that Cluster API Provider AWS shares this role between profiles.
    */
   RoleNotFound: defineReason<
     Named &
       SpecChangeable & {
-        readonly other?: { readonly arn: string; readonly wanted: string };
+        readonly other?: { readonly arn: string; readonly desired: string };
         readonly isOfCapa?: boolean;
       }
   >({
@@ -61,7 +62,7 @@ export const ROLE_REASONS = {
     problem: ({ name, other, isOfCapa = false }) =>
       other === undefined
         ? `IAM role ${quoted(name)}, which the spec names, does not exist. ${isOfCapa ? ROLE_OF_CAPA : 'The controller does not manage this role, so it does not create it'}`
-        : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.wanted}`,
+        : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.desired}`,
     remedy: ({ other, isOfCapa = false, isProvisioned = false }) =>
       isProvisioned
         ? `Recreate the role with the ARN in status.podExecutionRoleARN, ${ROLE_CONTENTS}, ${OR_REPLACE_OBJECT}`
@@ -111,19 +112,19 @@ export const ROLE_REASONS = {
         : 'Set the same values in both objects, or give this object another role with spec.roleName',
     outlook: () => 'Until then the controller changes nothing in AWS for this object',
   }),
-  /** `other` is another manager's object that is being deleted or gets another role. */
+  /** `other` is another manager's object that is being deleted or is switching to another role. */
   WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({
     nature: 'wait',
     ...iam,
     poll: pollRoleDeletion,
     problem: ({ name, other }) =>
-      `${other}, which another manager reconciles, is being deleted or gets another role, so that manager may be deleting IAM role ${quoted(name)}`,
-    remedy: () => 'To continue at once, set another role in spec.roleName',
-    outlook: ({ other }) => `The controller continues when ${other} no longer has the role`,
+      `${other} is being deleted or is switching to another role. Another manager reconciles it, and may be deleting IAM role ${quoted(name)}, which this object needs`,
+    remedy: () => 'To continue immediately, set another role in spec.roleName',
+    outlook: ({ other }) => `The controller continues when ${other} no longer uses the role`,
   }),
   /**
-   * `refusal` is AWS's error message about the access entry. `unknown`: the controller may not read the entry. `ours`:
-   * the controller created the role, so it replaces the entry if AWS allows that.
+   * `refusal` is AWS's error message about the access entry. `unknown`: the controller is not allowed to read the entry.
+   * `ours`: the controller created the role, so it replaces the entry if AWS lets it.
    */
   RoleRecreated: defineReason<
     Named & {
@@ -145,11 +146,11 @@ export const ROLE_REASONS = {
       const recreation = `${verb} the access entry of ${arn} in EKS cluster ${quoted(cluster)} with type FARGATE_LINUX`;
       if (ours && refusal !== undefined) return `${ALLOW_ENTRIES}, or ${recreation}`;
       return entry === 'unknown'
-        ? `${capitalized(recreation)}, and then remove the annotation ${RECORD_ANNOTATION} from this object, because the controller may not read the entry`
+        ? `${capitalized(recreation)}, and then remove the annotation ${RECORD_ANNOTATION} from this object, because the controller is not allowed to read the entry`
         : capitalized(recreation);
     },
     outlook: ({ entry, ours, refusal }) => {
-      if (ours && refusal !== undefined) return 'If it is allowed, the controller replaces the access entry';
+      if (ours && refusal !== undefined) return 'Once this is allowed, the controller replaces the access entry';
       return entry === 'unknown'
         ? 'The controller then writes the annotation again'
         : 'The controller notices the new access entry within ten minutes';
@@ -167,7 +168,10 @@ export const ROLE_REASONS = {
     outlook: retries,
     quote: ({ detail }) => (detail === undefined ? undefined : { said: cut(detail, MAX_FACT) }),
   }),
-  /** `isLive`: the profile stays, because a user may have added the role to aws-auth without its path. */
+  /**
+   * `isLive`: the profile already exists, so this is only advice. The profile may work, because a user may have added
+   * the role to aws-auth with its path left out.
+   */
   RolePathNotMapped: defineReason<
     Named & { readonly path: string; readonly field: string; readonly cluster: string; readonly isLive?: boolean }
   >({

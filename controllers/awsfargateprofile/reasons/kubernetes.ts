@@ -110,7 +110,7 @@ export const TARGET_REASONS = {
       'the spec has neither clusterName nor eksCluster, probably because the API server dropped eksCluster while the CRD of another provider was installed',
     remedy: ({ provisionedIn }) =>
       provisionedIn === undefined
-        ? 'Set spec.clusterName to the name of a Cluster of this namespace, or set spec.eksCluster'
+        ? 'Set spec.clusterName to the name of a Cluster in this namespace, or set spec.eksCluster'
         : `Set name and region in spec.eksCluster again, and identityRef if it was set: the Fargate profile is recorded in ${provisionedIn} (account/region/name)`,
     outlook: continues,
   }),
@@ -282,7 +282,7 @@ export const MOVE_AND_DELETION_REASONS = {
     poll: pollClusterDeletion,
     problem: ({ name, cluster }) =>
       `Fargate profile ${quoted(name)} blocks the deletion of EKS cluster ${quoted(cluster)}, because EKS does not delete a cluster that has Fargate profiles, and spec.deletionPolicy is Retain`,
-    remedy: () => 'Set spec.deletionPolicy to Delete, or, to keep the role, delete only the profile in AWS',
-    outlook: () => 'With Delete, the controller deletes the profile and its role',
+    remedy: () =>
+      'Set spec.deletionPolicy to Delete, so that the controller deletes the profile and its role. To keep the role, delete only the profile in AWS',
   }),
 } as const;

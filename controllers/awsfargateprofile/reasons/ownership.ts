@@ -139,11 +139,11 @@ function flagFor(field: string): string {
 const flagValueFor = (value: string): string =>
   `<namespace of this object>=${value.split('/').length === 2 ? '<AWS account of the EKS cluster>/' : ''}${value}`;
 
-/** The API server rejects a change of spec.eksCluster, so the alternative to new limits is a new object. */
+/** The API server rejects a change to spec.eksCluster, so the alternative to new limits is a new object. */
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
   const values = excess.filter(({ field }) => field === EKS_CLUSTER_FIELD).map(({ value }) => flagValueFor(value));
-  const ask = `Ask the operator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster, which clusterctl takes from the variable CAPAF_ALLOW_EKS_CLUSTERS`;
+  const ask = `Ask the manager's administrator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster, which clusterctl takes from the variable CAPAF_ALLOW_EKS_CLUSTERS`;
   return patterns.length === 0
     ? ask
     : `${ask}, or create another AWSFargateProfile, for an EKS cluster that matches ${enumerated(patterns)}`;
@@ -158,11 +158,11 @@ export const OPERATOR_LIMIT_REASONS = {
     keepsReady: true,
     poll: pollRarely,
     problem: ({ excess }) =>
-      `the operator of this controller does not allow ${excess.map(({ field, value }) => `${quoted(value)} in ${field}`).join(' and ')}`,
+      `the manager's administrator does not allow ${excess.map(({ field, value }) => `${quoted(value)} in ${field}`).join(' and ')}`,
     remedy: ({ excess }) =>
       excess.some(({ field }) => field === EKS_CLUSTER_FIELD)
         ? describeAllowedClusters(excess)
-        : `${describeAllowed(excess)}, or ask the operator to allow ${excess.length === 1 ? 'this value' : 'these values'} with ${flagsFor(excess)} of the manager`,
+        : `${describeAllowed(excess)}, or ask the manager's administrator to allow ${excess.length === 1 ? 'this value' : 'these values'} with ${flagsFor(excess)}`,
     outlook: continues,
   }),
 } as const;

@@ -71,8 +71,8 @@ export const pollAwsError = pollDoubling(5 * SECOND, 5 * MINUTE);
 export const pollFailedProfile = pollDoubling(10 * SECOND, 10 * MINUTE);
 const pollAwsOutage = pollDoubling(2 * SECOND, MINUTE);
 /**
- * The rate limiter already delays throttled requests. With a longer delay, one of 200 profiles that were created at
- * once came half a minute after all others.
+ * The rate limiter already delays throttled requests. With a longer delay, one of 200 profiles that were created
+ * together came half a minute after all others.
  */
 export const pollUnavailableAws: Poll<{ readonly why?: string }> = (waited, { why }) =>
   why === 'throttled' || why === 'queued' ? 2 * SECOND : pollAwsOutage(waited, undefined);

@@ -9,7 +9,7 @@ export const QUOTA_REASONS = {
     conditionType: 'EKSFargateProfileReady',
     poll: pollForQuota,
     endedBySibling: 'gone',
-    problem: () => 'EKS does not create another Fargate profile, because a quota is reached',
+    problem: () => 'EKS cannot create another Fargate profile, because a quota has been reached',
     remedy: () => 'Delete a Fargate profile of this EKS cluster that you do not need, or ask AWS to raise the quota',
     outlook: retries,
     quote: ({ detail: said }) => ({ by: 'EKS', said }),

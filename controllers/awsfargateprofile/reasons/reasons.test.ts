@@ -156,12 +156,12 @@ describe('messageOf', () => {
       { field: 'spec.roleAdditionalPolicies[2]', value: 'arn:aws:iam::aws:policy/B', allowed: ['none'] },
     ];
     expect(messageOf(newReason('NotAllowedByOperator', { about: 'IAMFargateRolesReady', excess }))).to.equal(
-      'The operator of this controller does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/* and remove the value from spec.roleAdditionalPolicies, or ask the operator to allow these values with --allow-role-arn and --allow-policy-arn of the manager. The controller then continues.',
+      'The manager\'s administrator does not allow "arn:aws:iam::111122223333:role/x" in spec.roleARN and "arn:aws:iam::aws:policy/A" in spec.roleAdditionalPolicies[0] and "arn:aws:iam::aws:policy/B" in spec.roleAdditionalPolicies[2]. Use only values in spec.roleARN that match arn:aws:iam::*:role/pods/* and remove the value from spec.roleAdditionalPolicies, or ask the manager\'s administrator to allow these values with --allow-role-arn and --allow-policy-arn. The controller then continues.',
     );
     const boundary = { field: 'spec.rolePermissionsBoundary', value: 'arn:x', allowed: ['arn:y'] };
     expect(
       messageOf(newReason('NotAllowedByOperator', { about: 'IAMFargateRolesReady', excess: [boundary] })),
-    ).to.include('or ask the operator to allow this value with --require-permissions-boundary of the manager');
+    ).to.include("or ask the manager's administrator to allow this value with --require-permissions-boundary.");
   });
 
   it('says after 30 minutes that EKS takes longer than usual', () => {
@@ -233,10 +233,10 @@ describe('messageOf', () => {
       `${is} the EKS cluster has no access entry for it, so new pods cannot join the EKS cluster. Create ${anew}. The controller notices the new access entry within ten minutes.`,
     );
     expect(told('unknown', false, 'no')).to.equal(
-      `${is} its access entry may still belong to the deleted role, so new pods may not be able to join the EKS cluster. Recreate ${anew}, and then remove the annotation aws-fargate.cluster.x-k8s.io/record from this object, because the controller may not read the entry. The controller then writes the annotation again. AWS says: no.`,
+      `${is} its access entry may still belong to the deleted role, so new pods may not be able to join the EKS cluster. Recreate ${anew}, and then remove the annotation aws-fargate.cluster.x-k8s.io/record from this object, because the controller is not allowed to read the entry. The controller then writes the annotation again. AWS says: no.`,
     );
     expect(told('outdated', true, 'no')).to.equal(
-      `${is} its access entry still belongs to the deleted role, so new pods cannot join the EKS cluster. Allow the controller eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry, or recreate ${anew}. If it is allowed, the controller replaces the access entry. AWS says: no.`,
+      `${is} its access entry still belongs to the deleted role, so new pods cannot join the EKS cluster. Allow the controller to call eks:DescribeAccessEntry, eks:DeleteAccessEntry, and eks:CreateAccessEntry, or recreate ${anew}. Once this is allowed, the controller replaces the access entry. AWS says: no.`,
     );
   });
 
@@ -245,7 +245,7 @@ describe('messageOf', () => {
     const reasons = [
       newReason('RoleNotOwned', { name: 'pods', whose: 'an unknown owner', isTrusted: true, isProvisioned }),
       newReason('RoleNotFound', { name: 'pods', isProvisioned }),
-      newReason('RoleNotFound', { name: 'pods', other: { arn: 'b', wanted: 'a' }, isProvisioned }),
+      newReason('RoleNotFound', { name: 'pods', other: { arn: 'b', desired: 'a' }, isProvisioned }),
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', isProvisioned }),
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', adoption: 'Always', isProvisioned }),
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', obstacles: ['x'], isProvisioned }),

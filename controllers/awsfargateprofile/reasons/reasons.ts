@@ -43,7 +43,7 @@ export const UNREPORTED_REASONS = {
 } as const;
 
 export type { TagChange } from './aws-calls.ts';
-export type { ReportedIssue } from './fargate-profile.ts';
+export type { DrainObstacle, ReportedIssue } from './fargate-profile.ts';
 export { quoteIssues, describeObstacle, firstIssues } from './fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './definition.ts';
 

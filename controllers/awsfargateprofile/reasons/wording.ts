@@ -28,7 +28,7 @@ export function remedyForUnreadable(obstacle: ReadObstacle | undefined): string 
 }
 
 export type SpecChangeable = {
-  /** If true, the API server rejects changes of the fields that EKS cannot change. */
+  /** If true, the API server rejects changes to the fields that EKS cannot change. */
   readonly isProvisioned?: boolean;
 };
 
@@ -96,9 +96,9 @@ export function remedyForDenial({ denial, called, region, account, isProvisioned
     return `Allow ${called} ${OWN_CREDENTIALS}. If this is allowed, AWS may not offer EKS Fargate in region ${quoted(region)} or to ${whose}: ask AWS Support`;
   }
   const remedy = remedyForPolicy(action ?? called, policy);
-  // The API server rejects a change of these fields once the object is provisioned.
+  // The API server rejects a change to these fields once the object is provisioned.
   return action === 'iam:CreateRole' && !isProvisioned
-    ? `${remedy}, or set spec.roleARN to an existing role. If the policy requires a permissions boundary, set spec.rolePermissionsBoundary`
+    ? `${remedy}, or set spec.roleARN to an existing role. If your IAM policy allows iam:CreateRole only with a permissions boundary, set spec.rolePermissionsBoundary`
     : remedy;
 }
 
@@ -130,7 +130,7 @@ export function remedyFor(
     case undefined:
       return action;
     case 'retain':
-      return `${action}. ${describeAbandonment(abandonment, 'To end the deletion of this object at once')}`;
+      return `${action}. ${describeAbandonment(abandonment, 'To end the deletion of this object immediately')}`;
     case 'removeFinalizer':
       return `${action}. ${describeAbandonment(abandonment, `If ${lasting}`)}`;
   }

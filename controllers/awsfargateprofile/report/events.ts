@@ -70,7 +70,7 @@ export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[]
   const { in: location, deleting } = recordOf(object);
   if (!isDeletingForGood(object) || location.kind !== 'known' || isRetained(object) || deleting) return [];
   const message =
-    'This AWSFargateProfile is being deleted without the finalizer of this controller, so the controller deletes nothing in AWS. ' +
+    "This AWSFargateProfile is being deleted without this controller's finalizer, so the controller deletes nothing in AWS. " +
     `Fargate profile "${profileNameOf(object)}" and its role stay in ${formatLocation(location)} (account/region/EKS cluster). ` +
     'If you do not need them, delete them in AWS.';
   return [warning('AbandonedEKSFargateProfile', message)];
@@ -238,7 +238,7 @@ function eventsOfUnreadableEntries(reconcile: CompletedReconcile): readonly Even
             joinParts({
               problem: `Failed to read the access entry of ${principal}`,
               remedy:
-                'If new pods cannot join the EKS cluster, recreate the entry with type FARGATE_LINUX, because it probably belongs to a deleted role with this name. To let the controller replace such an entry, allow it eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry and eks:CreateAccessEntry',
+                'If new pods cannot join the EKS cluster, recreate the entry with type FARGATE_LINUX, because it probably belongs to a deleted role with this name. To let the controller replace such an entry, allow it to call eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry, and eks:CreateAccessEntry',
               quote: { by: 'AWS', said: refusal ?? '' },
             }),
           ),
@@ -256,7 +256,8 @@ function eventOfUnreadableProtection({ facts }: CompletedReconcile): readonly Ev
       'FailedDescribeCluster',
       joinParts({
         problem: `Failed to read whether the deletion protection of EKS cluster "${eksCluster}" is on`,
-        remedy: 'Allow the controller eks:DescribeCluster, so that it deletes nothing while the protection is on',
+        remedy:
+          'Allow the controller to call eks:DescribeCluster, so that it deletes nothing while the protection is on',
         outlook:
           'The controller continues with the deletion, but EKS refuses to delete the cluster if the protection is on',
         quote: { by: 'AWS', said: protection.refusal },

@@ -163,7 +163,7 @@ function describeRivals(
       ? 'This profile takes no pod by its selectors, because profiles that come first match every such pod'
       : 'EKS starts a pod that matches several profiles on the first of them in the order of names',
     `A pod can match ${[...named, ...rest].join('; ')}`,
-    'Narrow the selectors, or name the wanted profile in the label eks.amazonaws.com/fargate-profile of the pods.',
+    'Narrow the selectors, or name the desired profile in the label eks.amazonaws.com/fargate-profile of the pods.',
   ].join('. ');
   return { status: 'True', reason: isLost ? 'Shadowed' : 'Overlap', message: toPrintableLine(message) };
 }

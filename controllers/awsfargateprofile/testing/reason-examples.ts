@@ -61,10 +61,10 @@ export const REASON_EXAMPLES: ReportedFacts = {
   NoPrivateSubnets: { controlPlane: 'default/my-control-plane' },
   CredentialsMissing: {
     detail:
-      'the controller has no AWS credentials: the AWS SDK looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile default), AWS_WEB_IDENTITY_TOKEN_FILE (not set), the instance metadata service: Could not load credentials from any providers',
+      'the controller has no AWS credentials: the AWS SDK looked in these places: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set); the shared configuration files (profile default); AWS_WEB_IDENTITY_TOKEN_FILE (not set); the instance metadata service: Could not load credentials from any providers',
   },
   CredentialsInvalid: {
-    detail: 'AWS rejects the credentials of the manager itself',
+    detail: "AWS rejects the manager's own credentials",
     said: 'The security token included in the request is invalid. (STS GetCallerIdentity: InvalidClientTokenId)',
     whose: 'the manager itself',
   },
@@ -103,7 +103,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
     denial: { action: 'sts:AssumeRole' },
   },
   AssumeRoleRefused: {
-    detail: 'the credentials of the manager itself cannot assume role arn:aws:iam::210987654321:role/fargate',
+    detail: "the manager's own credentials cannot assume role arn:aws:iam::210987654321:role/fargate",
     said: 'The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
   },
   RegionInvalid: { region: 'us_east_1' },
@@ -164,7 +164,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
     abandonment: 'retain',
     about: 'EKSFargateProfileReady',
   },
-  RoleNotOwned: { name: ROLE, whose: 'an unknown owner (no tag names the owner)', isTrusted: true },
+  RoleNotOwned: { name: ROLE, whose: 'an unknown owner (it has no tag that names one)', isTrusted: true },
   RoleNotFound: { name: 'my-role', isProvisioned: false },
   RoleTrustInvalid: {
     name: 'my-role',

@@ -9,6 +9,7 @@ import type { AwsFailure } from '../errors/failure.ts';
 import { partitionOfArn, stsRegionOf } from '../partition.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
 import { assumeRole, stsCalls, type RoleToAssume } from '../sts/sts-api.ts';
+import { describeCredentials } from './identity-ref.ts';
 import { rejectedCredentials, type CredentialsProblem } from './credentials-problem.ts';
 
 export interface AssumedRoleConfig extends AwsConfig {
@@ -77,7 +78,7 @@ const sessionSeconds = ({ durationSeconds }: RoleToAssume, { sessionToken }: Aws
 
 function toCredentialsProblem(failure: AwsFailure, arn: string, baseName: string): CredentialsProblem {
   if (isCredentialsInvalid(failure)) return rejectedCredentials(failure, baseName);
-  const message = `the credentials of ${baseName} cannot assume role ${arn}`;
+  const message = `${describeCredentials(baseName)} cannot assume role ${arn}`;
   if (isAccessDenied(failure)) return { reason: 'AssumeRoleDenied', message, failure };
   return { reason: isRefused(failure) ? 'AssumeRoleRefused' : 'AssumeRoleFailed', message, failure };
 }

@@ -1,6 +1,7 @@
 import type { ReadObstacle } from 'controller-runtime/cache';
 import { describeFailure } from '../errors/error-codes.ts';
 import type { AwsFailure } from '../errors/failure.ts';
+import { describeCredentials } from './identity-ref.ts';
 
 /** Why an AWS session cannot be opened. */
 export type CredentialsProblemReason =
@@ -47,7 +48,7 @@ export interface CredentialsProblem {
 /** `isCredentialsInvalid` must be true for `failure`. */
 export const rejectedCredentials = (failure: AwsFailure, whose: string): CredentialsProblem => ({
   reason: 'CredentialsInvalid',
-  message: `AWS rejects the credentials of ${whose}`,
+  message: `AWS rejects ${describeCredentials(whose)}`,
   failure,
   whose,
 });

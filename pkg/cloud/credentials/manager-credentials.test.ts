@@ -82,8 +82,8 @@ describe("The manager's credentials", () => {
     expect(failure).to.be.instanceOf(Error);
     expect(failure).to.have.property(
       'message',
-      'the AWS SDK looked in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the shared configuration files (profile ' +
-        'default), AWS_WEB_IDENTITY_TOKEN_FILE (not set), the instance metadata service (not asked, ' +
+      'the AWS SDK looked in these places: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set); the shared configuration files (profile ' +
+        'default); AWS_WEB_IDENTITY_TOKEN_FILE (not set); the instance metadata service (not asked, ' +
         'because AWS_EC2_METADATA_DISABLED is set)',
     );
     expect(failure).to.have.property('cause');

@@ -45,7 +45,9 @@ export function newManagerCredentialSource(
           ...(expiration !== undefined && { expiresAt: expiration.getTime() }),
         };
       } catch (cause) {
-        throw new Error(`the AWS SDK looked in ${describeProviderChain(environment).join(', ')}`, { cause });
+        throw new Error(`the AWS SDK looked in these places: ${describeProviderChain(environment).join('; ')}`, {
+          cause,
+        });
       }
     },
   };

@@ -83,7 +83,7 @@ describe('a drain on a real workload cluster', () => {
   it('is told when the API server does not know the identity', async () => {
     workload.authenticator.identities.clear();
     await scene.apply(replacing('15s', 'fourth'));
-    await scene.shows('does not accept the AWS identity of the controller. Give this identity an access entry');
+    await scene.shows("does not accept the controller's AWS identity. Give this identity an access entry");
     expect(workload.authenticator.refusals).to.include('no access entry for test');
     await scene.gone(NEWER);
   });

@@ -68,9 +68,9 @@ export const USUAL: readonly Phase[] = [
     name: 'credentials-missing',
     title: 'a manager without credentials',
     arrange: (world) => {
-      const places = 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set), the instance metadata service';
+      const places = 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set); the instance metadata service';
       const cause = new Error('Could not load credentials from any providers');
-      const error = new Error(`the AWS SDK looked in ${places}`, { cause });
+      const error = new Error(`the AWS SDK looked in these places: ${places}`, { cause });
       world.credentials = { key: 'manager', fetch: () => Promise.reject(error) };
       startAndApply(world);
     },
