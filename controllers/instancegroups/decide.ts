@@ -202,5 +202,8 @@ export const isOwnedBy = ({ metadata }: KubeObject, owner: KubeObject): boolean 
  * finalizer is removed before the AWSFargateProfile is deleted.
  */
 export const GROUP_FINALIZER = 'aws-fargate.cluster.x-k8s.io/instancegroup';
-/** The finalizer after `kubectl delete --cascade=orphan`, until the garbage collector has removed owner references. */
+/**
+ * An object has this finalizer after `kubectl delete --cascade=orphan`, until the garbage collector has removed its
+ * dependents' owner references.
+ */
 const ORPHAN_FINALIZER = 'orphan';

@@ -140,5 +140,5 @@ const RETRY_REFUSED: Requeue = after(30 * 60_000, 'the InstanceGroup has an erro
 /** For refusals that do not depend on the spec, or while another provider's CRD is installed. */
 const RETRY_SOON: Requeue = after(15_000, 'the API server refuses a request');
 
-/** This manager reconciles again, because its watches do not report changes of the AWSFargateProfile. */
+/** This manager reconciles again after a delay, because its watches do not report changes to the AWSFargateProfile. */
 const WATCHED_ELSEWHERE: Requeue = after(15_000, 'another manager reconciles the AWSFargateProfile');

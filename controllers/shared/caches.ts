@@ -42,8 +42,8 @@ import { turnOrderOf, wantsTurn } from './turn-order.ts';
 /** By `namespace/name` of the Cluster. */
 export const BY_CLUSTER = 'cluster';
 /**
- * AWSFargateProfiles without spec.clusterName, and control planes, by namespace and name of the EKS cluster. An entry
- * may mix several EKS clusters, because clusters in two regions can have the same name.
+ * Control planes, and AWSFargateProfiles that refer to an EKS cluster (spec.eksCluster) instead of a Cluster. The key is
+ * the namespace and the EKS cluster's name, which two EKS clusters in different regions can share.
  */
 export const BY_EKS_CLUSTER = 'eksCluster';
 /** AWSFargateProfiles with spec.clusterName, by namespace and name of the EKS cluster in status. */

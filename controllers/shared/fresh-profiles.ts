@@ -64,10 +64,10 @@ export function newReadFreshProfiles<A extends object>(
 /**
  * Returns the cached objects, once the cache has the resourceVersion that a list request for one object returns.
  * Returns `undefined` if the cache
- * - is missing, incomplete, or does not catch up in time.
- * - contains objects from before a restore of etcd.
- * - may lack fields, because the API server served another provider's CRD.
- * - has so few objects that a list of all has only one page anyway.
+ * - is missing, incomplete, or does not catch up in time
+ * - contains objects from before a restore of etcd
+ * - may lack fields, because the API server served another provider's CRD
+ * - has so few objects that listing them all takes only one page anyway
  */
 async function readCache({ client, clock, profiles, schema }: FreshProfilesSources, signal: AbortSignal) {
   if (profiles === undefined || !schema.isSettled()) return undefined;

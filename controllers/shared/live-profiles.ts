@@ -15,8 +15,8 @@ export const NAMESPACES: Resource = { group: '', version: 'v1', plural: 'namespa
 export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLURAL };
 
 /**
- * Small pages save memory, because many deletions send many lists: an object has about 4 KB of JSON, and a page of 500
- * objects takes 10 MiB for a moment. A page of 100 takes 3 MiB more than a page of 50.
+ * Small pages save memory when many deletions list objects at the same time: an object has about 4 KB of JSON, so a
+ * page of 500 objects briefly takes 10 MiB. A page of 100 takes 3 MiB more than a page of 50.
  */
 export const PAGE_SIZE = 50;
 

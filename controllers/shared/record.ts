@@ -304,8 +304,8 @@ function identityOf(value: unknown): IdentityRef | undefined {
 }
 
 /**
- * A flag that is not a boolean was edited by hand. It is an error, because if it counted as absent, a profile that
- * `served` could look unfinished.
+ * A flag that is not a boolean was edited by hand. That is an error: if the flag counted as absent, a profile could look
+ * as if it had never served pods, and be deleted.
  */
 function flagOf(value: unknown, field: string): boolean | undefined {
   if (value !== undefined && typeof value !== 'boolean') throw new Unreadable(`has neither true nor false in ${field}`);

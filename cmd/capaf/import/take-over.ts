@@ -94,7 +94,7 @@ const withValuesOfAws = (source: SourceProfile, profile: FargateProfile): Source
   tags: profile.tags,
 });
 
-/** Ignores tags that only AWS has, because most owners set more tags than the source contains. */
+/** Ignores tags that only AWS has, because most tools set more tags than their manifests contain. */
 function describeDifferences(source: SourceProfile, profile: FargateProfile): readonly string[] {
   const { selectors, subnetIDs: subnets, roleARN: roleArn, tags } = source;
   const inAws = (key: string): string | undefined => tagKeys.tagValue(profile.tags, key, tagKeys.keepCase);

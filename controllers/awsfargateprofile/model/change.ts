@@ -136,7 +136,7 @@ export function resourceOf(mutation: Mutation): string {
   return `${isOfProfile ? 'Fargate profile' : 'IAM role'} "${subjectOf(mutation)}"`;
 }
 
-/** Such a mutation waits in its cluster's lane (lane.ts), because EKS changes one profile of a cluster at a time. */
+/** Whether the mutation must wait in its cluster's lane (lane.ts): EKS changes one profile per cluster at a time. */
 export function isQueuedMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createProfile' | 'deleteProfile' }> {

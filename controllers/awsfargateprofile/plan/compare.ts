@@ -120,7 +120,10 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
 export const isRoleOurs = (desired: Desired, found: FoundRole): boolean =>
   roleOwnership(found, desired.identity).kind === 'ours' || strippedRoleReason(desired, found) !== undefined;
 
-/** Returns the identity that the object would have if its control plane were ready. */
+/**
+ * Returns the identity that the object would have if its control plane were ready: it could then also adopt the profile
+ * and roles with the names that Cluster API Provider AWS uses, unless adoptionPolicy forbids any adoption.
+ */
 const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
   adoptionPolicy === 'Never'
     ? identity

@@ -53,7 +53,7 @@ export interface ReasonSpec<F> extends Texts<F> {
   readonly unreported?: true;
   /** The texts once the object has waited for the time `after`. */
   readonly late?: { readonly after: Ms } & Texts<F>;
-  /** Which change of another object in the EKS cluster can end the wait. `changed` includes `gone`. */
+  /** Which change of another AWSFargateProfile for the same EKS cluster can end the wait. `changed` includes `gone`. */
   readonly endedBySibling?: SiblingChange;
 }
 

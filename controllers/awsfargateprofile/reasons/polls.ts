@@ -19,7 +19,7 @@ const pollDoubling =
   (waited) =>
     clamp(first, waited, cap);
 
-/** Polls when the time in the facts is over. */
+/** Polls when the `remaining` time is over, but not sooner than after half a second. */
 export const pollAfterRest: Poll<{ readonly remaining: Ms }> = (_waited, { remaining }) =>
   Math.max(remaining, SECOND / 2);
 

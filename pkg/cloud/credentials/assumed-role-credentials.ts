@@ -41,8 +41,8 @@ const MAX_CHAINED_SESSION_SECONDS = 3_600;
 const FETCH_DEADLINE: Ms = 40_000;
 
 /**
- * Returns a source that assumes `role` with the `base` credentials. If this fails, the error contains the role and the
- * owner of the `base` credentials. If AWS rejects these credentials themselves, the error contains only their owner.
+ * Returns a source that assumes `role` with the `base` credentials. If this fails, the error names the role and the
+ * owner of the `base` credentials. If AWS rejects the `base` credentials themselves, the error names only their owner.
  */
 export function newAssumedRoleSource(
   config: AssumedRoleConfig,

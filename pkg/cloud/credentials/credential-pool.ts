@@ -165,7 +165,10 @@ export class CredentialPool {
   private readonly stop: AbortSignal;
   private readonly cached: Lru<CachedCredentials>;
 
-  /** `stop` aborts running fetches. An unchanged object uses its credentials about once per interval `resync`. */
+  /**
+   * `stop` aborts running fetches. `resync` is the interval in which an unchanged object is reconciled: the pool keeps
+   * unused credentials at least until the object's next reconcile.
+   */
   constructor(clock: Clock, stop: AbortSignal, resync: Ms) {
     this.clock = clock;
     this.stop = stop;

@@ -62,9 +62,8 @@ describe('a teardown with refused requests', () => {
     await world.clock.advance(10 * MINUTE);
     expect(listRefusals(world)).to.have.length(1);
     expect(listRefusals(world)[0])
-      .to.match(
-        /^AWSFargateProfile a: The API server rejects a request from the controller: deleting awsfargateprofiles/,
-      )
+      .to.match(/^AWSFargateProfile a: The API server rejects a request from the controller\. /)
+      .and.to.match(/ Error: deleting awsfargateprofiles/)
       .and.to.contain('Apply the roles and role bindings of the manager again (config/rbac)');
     acceptRequests(world);
     await world.until('the deletion', () => world.profile('a')?.metadata.deletionTimestamp !== undefined, SOON);
