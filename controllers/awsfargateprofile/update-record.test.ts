@@ -168,6 +168,7 @@ describe('The record, after a reconcile has read AWS,', () => {
     for (const [situation, before, found, options] of [
       ['is younger than what served', served, stranger({ createdAt: last + 1 }), {}],
       ['is as old as what served', served, stranger(), {}],
+      ['is five minutes older than what served', served, stranger({ createdAt: last - 300_000 }), {}],
       ['is younger than what served and is gone', record({ last }), stranger(), {}],
       ['is younger, and another one is to be taken over', served, stranger(), { takeOver: ['yet-another'] }],
       ['has failed', served, stranger({ status: 'CREATE_FAILED' }), {}],
@@ -179,7 +180,7 @@ describe('The record, after a reconcile has read AWS,', () => {
       });
 
     for (const [situation, before, found, options] of [
-      ['is older than what served', served, stranger({ createdAt: last - 1 }), {}],
+      ['is more than five minutes older than what served', served, stranger({ createdAt: last - 300_001 }), {}],
       ['is younger, while nothing has served', record(), stranger(), {}],
       ['is to be taken over', served, stranger(), { takeOver: ['yet-another', 'another'] }],
       ['is what the spec asks for', served, stranger(), { fitsSpec: ({ name }: FargateProfile) => name === OTHER }],

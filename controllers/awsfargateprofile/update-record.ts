@@ -19,6 +19,11 @@ import { CREATING } from './model/profile-status.ts';
 const CREATE_VISIBILITY: Ms = 60_000;
 /** A profile that is created this soon after a request is its result: EKS takes longer to delete and recreate one. */
 const CREATE_WINDOW: Ms = 120_000;
+/**
+ * How long before this object's own create request another copy of the object may have created a profile that the survey
+ * before the request did not show: EKS shows new profiles up to a minute late, and throttling can delay the request.
+ */
+const UNSEEN_BEFORE_CREATE: Ms = 5 * 60_000;
 /** AWS's Date header has whole seconds. */
 const DATE_PRECISION: Ms = 1_000;
 
@@ -155,7 +160,7 @@ export function updateRecord(record: ProfileRecord, seen: Seen, options: UpdateR
     !isLost &&
     record.last !== undefined &&
     profile.createdAt !== undefined &&
-    profile.createdAt >= record.last &&
+    profile.createdAt >= record.last - UNSEEN_BEFORE_CREATE &&
     !options.takeOver.includes(profileIdOf(profile.arn) ?? '') &&
     !options.fitsSpec(profile);
   const found = unrecorded.filter((profile) => !isHeldBack(profile)).map(entryOfFound);

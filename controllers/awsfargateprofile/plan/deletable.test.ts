@@ -113,9 +113,9 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       'stays',
     ],
     [
-      'is older by a millisecond than what served',
+      'is more than five minutes older than what served',
       leaving({ profiles: [served(PROFILE)], last: NOW }),
-      aws(named(), other({ createdAt: NOW - 1 })),
+      aws(named(), other({ createdAt: NOW - 300_001 })),
       'unwanted',
     ],
     [

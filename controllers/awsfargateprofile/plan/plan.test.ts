@@ -453,7 +453,7 @@ describe('plan', () => {
           withStranger(),
         ],
       ),
-      ['another profile of the object is older', deleted(ELSEWHERE), withStranger(NOW - 1), DELETE_PROFILE],
+      ['another profile of the object is much older', deleted(ELSEWHERE), withStranger(NOW - 300_001), DELETE_PROFILE],
     ],
     'for a retained object in a cluster that is being deleted, if': [
       ['role and profile exist', retaining(), asDesired(), 'stop: RetainBlocksClusterDeletion'],
