@@ -114,7 +114,13 @@ describe('resolveBinaries', () => {
 
   it('builds with Go where it cannot download, and ignores Go settings of the user', async () => {
     await addFakeGo();
-    Object.assign(env, { GOOS: 'plan9', GOARCH: 'mips', GOFLAGS: '-mod=vendor', GOWORK: '/elsewhere/go.work', GOTOOLCHAIN: 'local' });
+    Object.assign(env, {
+      GOOS: 'plan9',
+      GOARCH: 'mips',
+      GOFLAGS: '-mod=vendor',
+      GOWORK: '/elsewhere/go.work',
+      GOTOOLCHAIN: 'local',
+    });
     const paths = await resolve();
     expect(paths.etcd).to.equal(join(cacheRoot(env), `${KUBERNETES_VERSION}-${PLATFORM}`, 'etcd'));
     const [command, environment] = readFileSync(paths['kube-apiserver'], 'utf8').split('\n');
