@@ -127,7 +127,7 @@ function exitOnUncaughtError(logger: ClosableLogger): void {
   process.on('unhandledRejection', die);
 }
 
-/** The result aborts on the first SIGTERM or SIGINT. The second ends the process at once, as in controller-runtime. */
+/** The result aborts on the first SIGTERM or SIGINT. The second ends the process immediately, as in controller-runtime. */
 function newStopSignal(logger: Logger): AbortSignal {
   const stop = new AbortController();
   const onSignal = (name: NodeJS.Signals): void => {

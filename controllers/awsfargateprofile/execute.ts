@@ -207,8 +207,8 @@ function contradictionReason({ retry }: ReconcileState, resource: string, detail
 }
 
 /**
- * EKS sends the same error for a wrong trust policy and for one that IAM has not propagated yet. So the reason calls
- * the trust policy wrong only if the rejection lasts.
+ * EKS sends the same error for a wrong trust policy and for a trust policy that IAM has not propagated yet. So the
+ * reason calls the trust policy wrong only if the rejection lasts.
  */
 function trustReason(reconcile: ReconcileState, said: string, now: Ms): Reason {
   const { retry, desired, observed } = reconcile;

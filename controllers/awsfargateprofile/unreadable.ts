@@ -29,7 +29,7 @@ export interface UndecodableOptions {
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/** The report is repeated rarely, because only a change of the object helps, which a watch shows at once. */
+/** The report is repeated rarely, because only a change of the object helps, which a watch shows immediately. */
 const REMINDER: Ms = 10 * 60_000;
 
 /**

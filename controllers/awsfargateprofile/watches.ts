@@ -67,7 +67,7 @@ export function connectWatches(options: WatchesOptions): void {
 }
 
 /**
- * Handles the first items at once and the others in later turns of the event loop, because a change of one Cluster or
+ * Handles the first items immediately and the others in later turns of the event loop, because a change of one Cluster or
  * identity may affect thousands of objects.
  */
 function inTurns<A>(clock: Clock, items: readonly A[], work: (item: A) => void): void {
@@ -128,7 +128,7 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
   }
   if (change.type === 'added' && change.isInInitialList) {
     // Objects at rest are spread over the resync interval, so that the manager does not read all of AWS at once after a
-    // start. A paused object gets `Paused` at once, because it may have been paused while no manager ran.
+    // start. A paused object gets `Paused` immediately, because it may have been paused while no manager ran.
     if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');

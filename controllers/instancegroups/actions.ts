@@ -29,7 +29,7 @@ export class Conflict extends Error {
   override readonly name = 'Conflict';
 }
 
-/** Carries out actions, and stores the API server's answers in the caches at once. */
+/** Carries out actions, and stores the API server's answers in the caches immediately. */
 export class Actions {
   private readonly options: ActionsOptions;
 

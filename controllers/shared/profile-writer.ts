@@ -24,7 +24,7 @@ interface ProfileWriterOptions {
 
 /**
  * Each patch contains the resourceVersion on which it is based, so it never overwrites another client's change. The API
- * server's answer is stored in the cache at once, so the next reconcile sees it.
+ * server's answer is stored in the cache immediately, so the next reconcile sees it.
  */
 export class ProfileWriter {
   private readonly options: ProfileWriterOptions;

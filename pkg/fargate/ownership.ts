@@ -118,7 +118,7 @@ export const isTaggedByOthers = (tags: Tags, object: { readonly namespace: strin
 export const isRoleTaggedByOthers = (tags: Tags, owner: RoleOwner): boolean =>
   namesAnother(tags, tagsOfRole(owner), foldCase);
 
-/** Returns the ownership tags that the profile lacks, or none if one that it has contains a different owner. */
+/** Returns the ownership tags that the profile lacks. Returns none if its ownership tags name a different owner. */
 export const missingProfileTags = (
   tags: Tags,
   object: { readonly namespace: string; readonly name: string },

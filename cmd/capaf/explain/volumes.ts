@@ -23,7 +23,7 @@ export interface VolumeSource {
 /** A volume that Fargate does not mount, or a text about a volume that may prevent the pod from starting. */
 export type VolumeFinding = Violation | string;
 
-/** A PersistentVolumeClaim that the pod uses: one with this `name`, or one that Kubernetes creates from `template`. */
+/** The name of a PersistentVolumeClaim that the pod uses, or the template from which Kubernetes creates it. */
 interface Claim {
   readonly field: string;
   readonly name?: string;

@@ -46,7 +46,7 @@ export interface PlannedObject {
 }
 
 export interface TimedChange extends PlannedChange {
-  /** What the change waits for. If `undefined`, the controller makes it at once. */
+  /** What the change waits for. If `undefined`, the controller makes it immediately. */
   readonly after?: string;
 }
 

@@ -116,7 +116,7 @@ function withoutForeign(
   };
 }
 
-/** Finds problems that are known without reading AWS, so that a waiting object reports them at once. */
+/** Finds problems that are known without reading AWS, so that a waiting object reports them immediately. */
 export function findSpecProblem(object: AWSFargateProfile, inputs: DesiredInputs): Reason | undefined {
   if (inputs.controlPlaneFacts === undefined) return undefined;
   const record = recordOf(object);

@@ -97,7 +97,7 @@ export interface Circumstances {
   /** Whether the EKS cluster is being deleted. Always `false` if a profile is desired. */
   readonly isClusterLeaving: boolean;
   readonly adoptionPolicy: AdoptionPolicy;
-  /** Whether a new profile takes the place of one that differs from the spec. `false` if no profile is desired. */
+  /** Whether a new profile replaces a profile that differs from the spec. `false` if no profile is desired. */
   readonly isReplaceable: boolean;
   /** How long a predecessor stays next to the ACTIVE desired profile. */
   readonly keepPredecessorFor: Ms;

@@ -14,6 +14,7 @@ import {
   quoted,
   describeSubnetCorrection,
   type Description,
+  quoteAws,
 } from './wording.ts';
 import type { Quote } from '../../shared/message.ts';
 
@@ -28,8 +29,6 @@ export interface TagChange {
 
 const describeTagChange = ({ change, keys, resource }: TagChange): string =>
   `${change} the ${keys.length === 1 ? 'tag' : 'tags'} ${listed(keys.map(quoted))} of ${resource}`;
-
-const quoteAws = ({ detail: said }: FailedCall): Quote => ({ by: 'AWS', said });
 
 /**
  * Why a call got no usable answer. `queued`: the call waited too long in the rate limiter. `signatureTime`: AWS rejects

@@ -14,6 +14,7 @@ import {
   identityField,
   quoted,
   remedyForUnreadable,
+  quoteAws,
 } from './wording.ts';
 
 const credentials = { conditionType: 'CredentialsReady' } as const;
@@ -133,7 +134,7 @@ export const ACCOUNT_REASONS = {
         'the region stays disabled',
       ),
     outlook: retries,
-    quote: ({ detail: said }) => ({ by: 'AWS', said }),
+    quote: quoteAws,
   }),
   WrongAccount: defineReason<
     Abandonable & OfTarget & { readonly whose: string; readonly recorded: string; readonly found: string }

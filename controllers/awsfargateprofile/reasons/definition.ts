@@ -1,10 +1,10 @@
 import type { Ms } from 'controller-runtime/env';
-import type { Quote } from '../../shared/message.ts';
+import type { MessageParts } from '../../shared/message.ts';
 import { MINUTE, type Poll } from './polls.ts';
 
 /**
- * A reason makes this condition False in addition to Ready. Without one, the reason appears elsewhere only if profile
- * or role in AWS do not match the spec.
+ * A reason makes this condition False in addition to Ready. Otherwise, other conditions show the reason only if the
+ * profile or the role in AWS does not match the spec.
  */
 export type AffectedConditionType = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
 
@@ -17,19 +17,8 @@ export type Nature = 'wait' | 'human' | 'retry' | 'outage';
 
 export type SiblingChange = 'gone' | 'changed';
 
-/**
- * The parts of a message, which controllers/shared/message.ts joins in a fixed order. Each part is one or more
- * sentences, without the final period.
- */
-export interface Texts<F> {
-  /** What is wrong with which object. */
-  readonly problem: (facts: F) => string;
-  /** What the user can do. */
-  readonly remedy?: (facts: F) => string | undefined;
-  /** What the controller does without the user. */
-  readonly outlook?: (facts: F) => string | undefined;
-  readonly quote?: (facts: F) => Quote | undefined;
-}
+/** The {@link MessageParts} of a reason, as functions of its facts. */
+export type Texts<F> = { readonly [Part in keyof MessageParts]: (facts: F) => MessageParts[Part] };
 
 export interface ReasonSpec<F> extends Texts<F> {
   readonly nature: Nature;
@@ -44,7 +33,7 @@ export interface ReasonSpec<F> extends Texts<F> {
   readonly mayStopBeforeAwsRead?: true;
   /**
    * The profile can work although a user must act. `Ready` stays and `Stalled` shows the reason, unless AWS shows that
-   * profile or role no longer work.
+   * the profile or the role no longer works.
    */
   readonly keepsReady?: true;
   /** An event announces the beginning of a wait in which the controller does nothing for the object. */

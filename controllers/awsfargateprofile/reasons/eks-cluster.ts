@@ -2,7 +2,7 @@ import type { Ms } from 'controller-runtime/env';
 import type { Denial } from '../../../pkg/cloud/index.ts';
 import { defineReason, MISSING_PATIENCE } from './definition.ts';
 import { pollAfterRest, pollEksCluster, pollForMissing, pollSibling } from './polls.ts';
-import { remedyForPolicy, retries, quoted, type OfTarget } from './wording.ts';
+import { quoteAws, remedyForPolicy, retries, quoted, type OfTarget } from './wording.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
@@ -51,7 +51,7 @@ export const EKS_CLUSTER_REASONS = {
     remedy: ({ denial: { policy } }) =>
       `${remedyForPolicy('ec2:DescribeSubnets and ec2:DescribeRouteTables', policy)}, or name private subnets in spec.subnetIDs`,
     outlook: retries,
-    quote: ({ detail: said }) => ({ by: 'AWS', said }),
+    quote: quoteAws,
   }),
 } as const;
 

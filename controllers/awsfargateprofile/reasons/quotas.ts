@@ -1,7 +1,7 @@
-import { type FailedCall } from './aws-calls.ts';
+import type { FailedCall } from './aws-calls.ts';
 import { defineReason } from './definition.ts';
 import { pollForQuota, pollForUserAction } from './polls.ts';
-import { type Description, retries } from './wording.ts';
+import { type Description, quoteAws, retries } from './wording.ts';
 
 export const QUOTA_REASONS = {
   QuotaExceeded: defineReason<Description>({
@@ -20,6 +20,6 @@ export const QUOTA_REASONS = {
     problem: () => 'The AWS account has reached a quota',
     remedy: () => 'Delete resources that you do not need, or ask AWS to raise the quota',
     outlook: retries,
-    quote: ({ detail: said }) => ({ by: 'AWS', said }),
+    quote: quoteAws,
   }),
 } as const;

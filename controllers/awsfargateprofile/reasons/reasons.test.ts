@@ -227,16 +227,16 @@ describe('messageOf', () => {
     const told = (entry: 'outdated' | 'missing' | 'unknown', ours: boolean, refusal?: string): string =>
       messageOf(newReason('RoleRecreated', { ...facts, entry, ours, ...(refusal && { refusal }) }));
     const is = 'IAM role "pods" was recreated with the ID AROA1, and';
-    const anew =
+    const accessEntry =
       'the access entry of arn:aws:iam::123456789012:role/pods in EKS cluster "tools" with type FARGATE_LINUX';
     expect(told('missing', false)).to.equal(
-      `${is} the EKS cluster has no access entry for it, so new pods cannot join the EKS cluster. Create ${anew}. The controller notices the new access entry within ten minutes.`,
+      `${is} the EKS cluster has no access entry for it, so new pods cannot join the EKS cluster. Create ${accessEntry}. The controller notices the new access entry within ten minutes.`,
     );
     expect(told('unknown', false, 'no')).to.equal(
-      `${is} its access entry may still belong to the deleted role, so new pods may not be able to join the EKS cluster. Recreate ${anew}, and then remove the annotation aws-fargate.cluster.x-k8s.io/record from this object, because the controller is not allowed to read the entry. The controller then writes the annotation again. AWS says: no.`,
+      `${is} its access entry may still belong to the deleted role, so new pods may not be able to join the EKS cluster. Recreate ${accessEntry}, and then remove the annotation aws-fargate.cluster.x-k8s.io/record from this object, because the controller is not allowed to read the entry. The controller then writes the annotation again. AWS says: no.`,
     );
     expect(told('outdated', true, 'no')).to.equal(
-      `${is} its access entry still belongs to the deleted role, so new pods cannot join the EKS cluster. Allow the controller to call eks:DescribeAccessEntry, eks:DeleteAccessEntry, and eks:CreateAccessEntry, or recreate ${anew}. Once this is allowed, the controller replaces the access entry. AWS says: no.`,
+      `${is} its access entry still belongs to the deleted role, so new pods cannot join the EKS cluster. Allow the controller to call eks:DescribeAccessEntry, eks:DeleteAccessEntry, and eks:CreateAccessEntry, or recreate ${accessEntry}. Once this is allowed, the controller replaces the access entry. AWS says: no.`,
     );
   });
 

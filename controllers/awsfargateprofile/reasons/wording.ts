@@ -1,7 +1,7 @@
 import type { ReadObstacle } from 'controller-runtime/cache';
 import { FINALIZER } from '../../../api/v1beta2/index.ts';
 import type { Denial, PolicyKind } from '../../../pkg/cloud/index.ts';
-import { RETRIES } from '../../shared/message.ts';
+import { type Quote, RETRIES } from '../../shared/message.ts';
 
 export const retries = (): string => RETRIES;
 export const continues = (): string => 'The controller then continues';
@@ -39,6 +39,8 @@ export const OR_REPLACE_OBJECT = `or ${replacement}`;
 
 /** The code that finds the problem describes it. */
 export type Description = { readonly detail: string };
+
+export const quoteAws = ({ detail: said }: Description): Quote => ({ by: 'AWS', said });
 
 /** Whether the EKS cluster comes from spec.eksCluster instead of from a control plane. */
 export type OfTarget = { readonly isOfObject?: boolean };

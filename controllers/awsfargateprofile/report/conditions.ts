@@ -252,7 +252,7 @@ function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined
 const noticeAfter = (reconcile: CompletedReconcile): Reason | undefined =>
   reconcile.end === 'inSync' ? noticesOf(reconcile).find((notice) => isForUser(notice, reconcile)) : undefined;
 
-/** A refused change is reported at once, but a predecessor that EKS fails to delete only after some attempts. */
+/** A refused change is reported immediately, but a predecessor that EKS fails to delete only after some attempts. */
 const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
   natureOf(notice) === 'human' || (notice.name === 'DeleteFailed' && attempts >= ATTEMPTS_UNTIL_STALLED);
 

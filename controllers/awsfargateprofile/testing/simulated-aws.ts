@@ -107,8 +107,8 @@ type Answer<A> = (refuse: Refuse) => E.Either<AwsFailure, A>;
 const DONE: E.Either<never, void> = E.right(undefined);
 
 /**
- * Returns an AWS session that the simulated AWS answers, with the error codes and messages of the real services. It
- * makes a change at once; a creation or deletion of a Fargate profile begins, and does not end by itself.
+ * Returns an AWS session that the simulated AWS answers, with the error codes and messages of the real services. The
+ * session makes each change immediately, but a creation or deletion of a Fargate profile only begins.
  */
 export function sessionOn(aws: SimulatedAws): SimulatedSession {
   const calls: string[] = [];

@@ -7,7 +7,7 @@ type Work<A> = (signal: AbortSignal) => Promise<A>;
  * (https://pkg.go.dev/golang.org/x/sync/singleflight). The call runs the work of the caller that began it; the work of
  * a caller that joins is ignored. Nothing is remembered after the end of a call, neither a value nor an error.
  *
- * - A caller whose signal aborts rejects at once with the reason of that signal. The others still get the result.
+ * - A caller whose signal aborts rejects immediately with the reason of that signal. The others still get the result.
  * - The signal of the work aborts when the signals of all callers have aborted. The next caller then begins a new call,
  *   even while the aborted work is still running.
  * - A caller without a signal waits for the end of the work, so the call is never aborted. Work that fills a cache is

@@ -10,7 +10,7 @@ import type { KubeList, KubeObject, Resource, WatchEvent } from '../client/types
 //    │  ▼          ▼  │          ▼
 //    unserved     backingOff ◀───┘
 //
-// An interrupted or silent watch is opened again at once, from the newest resourceVersion that the store has seen.
+// An interrupted or silent watch is opened again immediately, from the newest resourceVersion that the store has seen.
 // After any other failure of a watch the reflector lists again: an administrator may have restored etcd from a backup
 // while the API server did not answer. A watch from a resourceVersion that the restored etcd does not have yet would
 // miss changes. Such a watch is silent, so the reflector also lists again when the new watch is silent too.

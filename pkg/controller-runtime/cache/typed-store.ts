@@ -80,7 +80,7 @@ export class TypedStore<A> {
     return this.store.whenIncludes(resourceVersion, signal);
   }
 
-  /** `object` must be one that the store has returned or has passed to a ChangeHandler. */
+  /** The store must have returned `object`, or have passed it to a ChangeHandler. */
   decode(object: KubeObject): Decoded<A> {
     const known = this.decodedObjects.get(object);
     if (known !== undefined) return known;

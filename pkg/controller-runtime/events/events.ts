@@ -29,7 +29,7 @@ export type EventType = 'Normal' | 'Warning';
 export type InvolvedObject = Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>;
 
 export interface EventRecorder {
-  /** Queues an Event about `object` and returns at once. Never throws. */
+  /** Queues an Event about `object` and returns immediately. Never throws. */
   record(object: InvolvedObject, type: EventType, reason: string, message: string): void;
 }
 

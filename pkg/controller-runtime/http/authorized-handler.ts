@@ -15,7 +15,7 @@ const KEEP_ALLOWED: Ms = 5 * 60_000;
 const DEADLINE: Ms = 10_000;
 /** For each kind of review. Refused tokens and users are not cached, so unknown tokens do not evict valid ones. */
 const MAX_ENTRIES = 512;
-/** How many reviews of one kind can run at the same time. Further reviews fail at once. */
+/** How many reviews of one kind can run at the same time. Further reviews fail immediately. */
 const MAX_REVIEWS = 16;
 
 const UNAUTHORIZED: HttpResponse = {

@@ -69,7 +69,7 @@ export class Manager {
 
   /**
    * Runs until `signal` aborts, then stops all parts. Throws when a part fails or returns early, the lease is lost, or
-   * a part does not stop within the grace period. The process must then exit at once.
+   * a part does not stop within the grace period. The process must then exit immediately.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.phase !== 'built') throw new Error('a manager runs once');
