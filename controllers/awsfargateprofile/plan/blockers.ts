@@ -130,7 +130,12 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Desi
     // Provider AWS shares between all its profiles.
     const isForeign = role.isNamedInSpec && roleEntryOf(desired.record, role.name)?.managed === false;
     if (isForeign || isSharedByCapa(role.name)) {
-      return newReason('RoleNotFound', { name: role.name, isOfCapa: isSharedByCapa(role.name), isProvisioned });
+      return newReason('RoleNotFound', {
+        name: role.name,
+        ...(role.isNamedInSpec && { field: 'spec.roleName' }),
+        isOfCapa: isSharedByCapa(role.name),
+        isProvisioned,
+      });
     }
     return desired.roleConflict;
   }
@@ -161,7 +166,7 @@ function findExistingRoleBlocker(
   // IAM finds a role by its name, ignoring path and case, so the role may have another ARN than the one in the spec.
   const other = found && { arn: found.arn, desired: role.arn };
   const { isProvisioned } = desired;
-  return newReason('RoleNotFound', { name: role.name, ...(other && { other }), isProvisioned });
+  return newReason('RoleNotFound', { name: role.name, field: 'spec.roleARN', ...(other && { other }), isProvisioned });
 }
 
 function findTrustBlocker(desired: Desired, found: FoundRole): Reason | undefined {

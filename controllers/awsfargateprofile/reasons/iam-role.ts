@@ -46,12 +46,14 @@ const ENTRY_STATES = {
 
 export const ROLE_REASONS = {
   /**
-   * `other` is set if IAM's role with this name has a different ARN from spec.roleARN, which is `desired`. `isOfCapa`
-   * means that Cluster API Provider AWS shares this role between profiles.
+   * `field` is the field that contains the role; `undefined` if none does. `other` is set if IAM's role with this name
+   * has a different ARN from spec.roleARN, which is `desired`. `isOfCapa` means that Cluster API Provider AWS shares this
+   * role between profiles.
    */
   RoleNotFound: defineReason<
     Named &
       SpecChangeable & {
+        readonly field?: 'spec.roleARN' | 'spec.roleName';
         readonly other?: { readonly arn: string; readonly desired: string };
         readonly isOfCapa?: boolean;
       }
@@ -59,17 +61,17 @@ export const ROLE_REASONS = {
     nature: 'human',
     ...iam,
     poll: pollForUserAction,
-    problem: ({ name, other, isOfCapa = false }) =>
+    problem: ({ name, field, other, isOfCapa = false }) =>
       other === undefined
-        ? `IAM role ${quoted(name)}, which the spec names, does not exist. ${isOfCapa ? ROLE_OF_CAPA : 'The controller does not manage this role, so it does not create it'}`
+        ? `IAM role ${quoted(name)}${field === undefined ? '' : ` (${field})`} does not exist. ${isOfCapa ? ROLE_OF_CAPA : 'The controller does not manage this role, so it does not create it'}`
         : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.desired}`,
-    remedy: ({ other, isOfCapa = false, isProvisioned = false }) =>
+    remedy: ({ field, other, isOfCapa = false, isProvisioned = false }) =>
       isProvisioned
         ? `Recreate the role with the ARN in status.podExecutionRoleARN, ${ROLE_CONTENTS}, ${OR_REPLACE_OBJECT}`
         : other === undefined
           ? isOfCapa
             ? `Set spec.roleName to another name, so that the controller creates a role, or create the role yourself, ${ROLE_CONTENTS}`
-            : `Create the role ${ROLE_CONTENTS}, or fix the field that names it, spec.roleARN or spec.roleName`
+            : `Create the role ${ROLE_CONTENTS}${field === undefined ? '' : `, or fix ${field}`}`
           : 'Set spec.roleARN to the ARN of the role',
     outlook: ({ other, isProvisioned = false }) => (other === undefined || isProvisioned ? retries() : continues()),
   }),

@@ -244,8 +244,13 @@ describe('messageOf', () => {
     const isProvisioned = true;
     const reasons = [
       newReason('RoleNotOwned', { name: 'pods', whose: 'an unknown owner', isTrusted: true, isProvisioned }),
-      newReason('RoleNotFound', { name: 'pods', isProvisioned }),
-      newReason('RoleNotFound', { name: 'pods', other: { arn: 'b', desired: 'a' }, isProvisioned }),
+      newReason('RoleNotFound', { name: 'pods', field: 'spec.roleARN', isProvisioned }),
+      newReason('RoleNotFound', {
+        name: 'pods',
+        field: 'spec.roleARN',
+        other: { arn: 'b', desired: 'a' },
+        isProvisioned,
+      }),
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', isProvisioned }),
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', adoption: 'Always', isProvisioned }),
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', obstacles: ['x'], isProvisioned }),

@@ -165,7 +165,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
     about: 'EKSFargateProfileReady',
   },
   RoleNotOwned: { name: ROLE, whose: 'an unknown owner (it has no tag that names one)', isTrusted: true },
-  RoleNotFound: { name: 'my-role', isProvisioned: false },
+  RoleNotFound: { name: 'my-role', field: 'spec.roleARN', isProvisioned: false },
   RoleTrustInvalid: {
     name: 'my-role',
     problem: 'the trust policy is not a JSON policy document',
