@@ -85,7 +85,7 @@ test-grid: $(INSTALLED) ## Every perturbation of the histories in the simulation
 	RUNS=1000 mocha --timeout 3600000 test/simulation/perturbations.property.test.ts
 
 .PHONY: test-gitops
-test-gitops: build envtest-all ## Flux and Argo CD sync a folder, cluster-api-operator installs, three minutes; needs Go, which builds them once
+test-gitops: build envtest-all ## Flux and Argo CD sync a folder, cluster-api-operator installs, four minutes; needs Go, which builds them once
 	@node test/envtest/main.ts ensure kustomize-controller argocd-engine kstatus cluster-api-operator
 	mocha --config .mocharc.integration.json $(wildcard test/gitops/whole*.test.ts)
 
@@ -103,7 +103,7 @@ test-image: $(INSTALLED) envtest ## Build the image twice, and run it as a conta
 	mocha --config .mocharc.integration.json test/image/whole-image.test.ts
 
 .PHONY: test-argocd
-test-argocd: ## Run Argo CD's own test of health scripts on config/argocd; needs Go, five minutes the first time
+test-argocd: ## Run Argo CD's own test of health scripts on config/argocd; needs Go, eight minutes the first time
 	test/argocd/health-script.sh
 
 .PHONY: test-alerts

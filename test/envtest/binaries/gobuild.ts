@@ -109,7 +109,7 @@ const RECIPES: Record<BinaryName, Recipe> = {
       product: 'cmd',
     }),
   },
-  'kustomize-controller': fromOwnModule('kustomize-controller', 'about 3 minutes', 'gitops', {
+  'kustomize-controller': fromOwnModule('kustomize-controller', 'about 5 minutes', 'gitops', {
     what: `kustomize-controller of Flux ${KUSTOMIZE_CONTROLLER_VERSION}`,
     packagePath: 'github.com/fluxcd/kustomize-controller',
   }),
