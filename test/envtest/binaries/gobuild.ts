@@ -122,6 +122,9 @@ const RECIPES: Record<BinaryName, Recipe> = {
   }),
 };
 
+/** Returns the directory of the Go module to which the binary belongs. */
+export const moduleDirectory = (name: BinaryName): string => join(TEST_DIRECTORY, RECIPES[name].module);
+
 export interface BuildOptions {
   readonly name: BinaryName;
   /** The directory for the finished binary. An incomplete binary is never in it. */
@@ -152,7 +155,7 @@ export async function buildFromGo({ name, directory, env, report }: BuildOptions
   const progress = setInterval(() => report(`… still building ${name}, ${elapsed()}`), PROGRESS_INTERVAL_MS);
   try {
     const { args, product } = recipe.command(temporary);
-    await runGo(args, join(TEST_DIRECTORY, recipe.module), { ...env, ...buildEnvironment(temporary) });
+    await runGo(args, moduleDirectory(name), { ...env, ...buildEnvironment(temporary) });
     await rename(join(temporary, product), join(directory, name));
   } catch (error) {
     throw new Error(`building ${recipe.what} from Go modules`, { cause: error });

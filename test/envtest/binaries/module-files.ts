@@ -3,6 +3,7 @@ import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type BinaryName, BinariesMissing, cacheRoot } from './binaries.ts';
+import { moduleDirectory } from './gobuild.ts';
 import { CLUSTER_API_VERSION } from './versions.ts';
 
 /** A Go module with files that tests need. */
@@ -22,7 +23,7 @@ export interface ModuleFiles {
  * Returns a directory in the cache of binaries with files from a Go module. If the directory is missing, downloads the
  * module and lets `write` write the files, so that later test runs do not need Go.
  * @param write writes the files to the given directory, from the directory of the module
- * @throws {BinariesMissing} if the directory is missing and `go mod download` fails, e.g. because Go is not installed
+ * @throws {BinariesMissing} if the directory is missing and Go is not installed; Error if the download fails
  */
 export async function cachedFromModule(
   { module, name, neededBy }: ModuleFiles,
@@ -65,12 +66,18 @@ export const cachedFromClusterApi = (
 
 async function downloadModule(module: string, neededBy: BinaryName): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', module]);
+    // The go.mod in this directory selects the version of Go, which the module must accept.
+    const options = { cwd: moduleDirectory(neededBy), env: { ...process.env, GOTOOLCHAIN: 'auto' } };
+    const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', module], options);
     return (JSON.parse(stdout) as { Dir: string }).Dir;
   } catch (error) {
+    if (!isNotInstalled(error)) throw new Error(`downloading the Go module ${module}`, { cause: error });
     throw new BinariesMissing([neededBy], [`"go mod download" of its files: ${String(error)}`]);
   }
 }
+
+const isNotInstalled = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 async function exists(path: string): Promise<boolean> {
   return access(path).then(
