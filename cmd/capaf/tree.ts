@@ -34,8 +34,8 @@ export function renderTree(root: TreeNode, isTerminal: boolean, indent = ''): re
 }
 
 function lineOf({ kind, name, state, result, facts = {}, message = '' }: TreeNode): string {
-  const told = Object.entries(facts).map(([key, value]) => `${inWords(key)}: ${value}`);
-  const rest = [...told, message].filter((text) => text !== '').map((text) => `, ${toPrintableLine(text)}`);
+  const parts = Object.entries(facts).map(([key, value]) => `${inWords(key)}: ${value}`);
+  const rest = [...parts, message].filter((text) => text !== '').map((text) => `, ${toPrintableLine(text)}`);
   return `${toPrintableLine(`${kind} ${name}`)}: ${styleText(COLORS[result], toPrintableLine(state))}${rest.join('')}`;
 }
 

@@ -27,7 +27,7 @@ import {
   eventsAfter,
   eventsForSteps,
   releasedEvent,
-  toldBy,
+  announcedBy,
   retainedEvent,
   warningFor,
 } from './report/events.ts';
@@ -71,7 +71,7 @@ export class Finisher {
       now: clock.now(),
       waited: waitedFor(state, end === 'inSync' ? { name: 'RemovingPredecessor' } : end, clock.monotonic()),
       attempts: attemptsOf(state, object.metadata.generation ?? 0),
-      told: state.told,
+      announced: state.announced,
     };
     const unwritten: Unwritten = { steps: execution?.steps ?? [], remember, context };
     if (end === 'inSync' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(reconcile), unwritten);
@@ -86,7 +86,7 @@ export class Finisher {
     });
     if (!isWritten) return CONFLICT;
     this.recordEvents(object, eventsAfter(reconcile));
-    retryStore.update(object, (known) => ({ ...known, told: toldBy(reconcile) }));
+    retryStore.update(object, (known) => ({ ...known, announced: announcedBy(reconcile) }));
     return this.requeue(reconcile, state, hasChangeInProgress({ ...object, status }));
   }
 

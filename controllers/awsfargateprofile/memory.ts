@@ -6,7 +6,7 @@ import { type Reason, type ReasonName, type SiblingChange, isEndedBySibling } fr
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import type { Drained, Mutation } from './model/change.ts';
-import type { Told } from './model/result.ts';
+import type { Announced } from './model/result.ts';
 import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
@@ -29,7 +29,7 @@ export interface RetryState {
    */
   readonly surveyed?: { readonly until: Ms };
   /** What the last report announced in events. `undefined` until this process first reports the object. */
-  readonly told?: Told;
+  readonly announced?: Announced;
   readonly clusterGoneSince?: Ms;
   readonly drain?: Asked;
 }
@@ -39,7 +39,7 @@ export interface Asked {
   readonly predecessor: string;
   readonly generation: number;
   readonly at: Ms;
-  readonly told: Reason<'Draining'> | Drained;
+  readonly result: Reason<'Draining'> | Drained;
 }
 
 /** A failed change, which is not sent again before `notBefore`, unless the spec changes. */
@@ -78,7 +78,7 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
  * that `notices` report, and the retries of a predecessor that EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
-  { recorded, unanswered, surveyed, told, clusterGoneSince, drain, refused = [], recovery, waiting }: RetryState,
+  { recorded, unanswered, surveyed, announced, clusterGoneSince, drain, refused = [], recovery, waiting }: RetryState,
   notices: readonly Reason[] = [],
   now: Ms = 0,
 ): RetryState {
@@ -89,7 +89,7 @@ export function withSuccess(
     ...(recorded !== undefined && { recorded }),
     ...(unanswered !== undefined && { unanswered }),
     ...(surveyed !== undefined && { surveyed }),
-    ...(told !== undefined && { told }),
+    ...(announced !== undefined && { announced }),
     ...(clusterGoneSince !== undefined && { clusterGoneSince }),
     ...(removing !== undefined && recovery !== undefined && { recovery }),
     ...(removing !== undefined && drain !== undefined && { drain }),

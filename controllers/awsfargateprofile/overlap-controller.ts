@@ -74,7 +74,7 @@ class OverlapReconciler {
   private readonly options: OverlapControllerOptions;
   private readonly enqueue: (key: ObjectKey) => void;
   /** By object key: the location and selectors with which other objects were last compared. */
-  private readonly told = new Map<string, Entry>();
+  private readonly compared = new Map<string, Entry>();
 
   constructor(options: OverlapControllerOptions, enqueue: (key: ObjectKey) => void) {
     this.options = options;
@@ -88,7 +88,7 @@ class OverlapReconciler {
   know(object: KubeObject): void {
     const decoded = this.options.caches.typed.profiles.decode(object);
     const entry = isRight(decoded) && this.entryOf(decoded.right);
-    if (entry) this.told.set(keyText(keyOf(object)), entry);
+    if (entry) this.compared.set(keyText(keyOf(object)), entry);
   }
 
   readonly reconcile = async (key: ObjectKey, { signal }: ReconcileContext): Promise<Requeue> => {
@@ -97,7 +97,7 @@ class OverlapReconciler {
     if (lookup.kind === 'unknown') return DONE;
     const object = lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
     const entry = object && this.entryOf(object);
-    await this.tellOthers(keyText(key), entry, signal);
+    await this.enqueueOthers(keyText(key), entry, signal);
     if (object === undefined || entry === undefined || !isAtRest(object) || hasPausedAnnotation(object)) return DONE;
     const found: Rival[] = [];
     await this.forOthers(entry, signal, (other) => found.push(...findRivals(entry.competitor, [other])));
@@ -111,16 +111,16 @@ class OverlapReconciler {
   };
 
   /** Enqueues the objects whose overlap with this one begins, changes or ends. */
-  private async tellOthers(key: string, entry: Entry | undefined, signal: AbortSignal): Promise<void> {
-    const told = this.told.get(key);
-    if (jsonEqual(told, entry)) return;
-    for (const each of [told, entry])
+  private async enqueueOthers(key: string, entry: Entry | undefined, signal: AbortSignal): Promise<void> {
+    const before = this.compared.get(key);
+    if (jsonEqual(before, entry)) return;
+    for (const each of [before, entry])
       if (each !== undefined)
         await this.forOthers(each, signal, (other) => {
           if (findOverlap(each.competitor, other) !== undefined) this.enqueue(other.object);
         });
-    if (entry === undefined) this.told.delete(key);
-    else this.told.set(key, entry);
+    if (entry === undefined) this.compared.delete(key);
+    else this.compared.set(key, entry);
   }
 
   private async forOthers(

@@ -42,7 +42,7 @@ import type { Guards, ReconcileState } from './guards/guards.ts';
 import { holdControlPlane, newPreparations, reasonForWait } from './guards/preparations.ts';
 import { Claims } from './guards/role-users/claims.ts';
 import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
-import { findRoleSharers, wishesOfOthers } from './guards/role-users/settings.ts';
+import { findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
 import { changesInProgress, hasChangeInProgress } from './model/at-rest.ts';
@@ -119,7 +119,7 @@ export interface ReconcilerOptions {
  * - Whether a shared role is kept: `keptRoles` (plan/remove.ts), if a Fargate profile in EKS uses it;
  *   guards/role-users, if another object may use it.
  * - How a profile is replaced: `chooseName` (desired/profile-name.ts) chooses the name of the new profile, and
- *   `isSucceeded` and `keptUntil` (plan/replace.ts) decide when the old one may be deleted.
+ *   `hasTakenOver` and `keptUntil` (plan/replace.ts) decide when the old one may be deleted.
  */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
@@ -304,9 +304,9 @@ export class Reconciler {
     const facts = guarded && (await completeEksClusterFacts(session, object, goal.target, guarded, limits));
     if (facts !== undefined && E.isLeft(facts)) return E.left({ object, end: facts.left, isAuthenticated: true });
     const controlPlaneFacts = facts?.right;
-    const wishes =
+    const ofSharers =
       controlPlaneFacts &&
-      wishesOfOthers(object, findRoleSharers(object, profiles), {
+      settingsOfSharers(object, findRoleSharers(object, profiles), {
         place: placeOf(goal.target, session.account),
         eksCluster: goal.target.eksCluster,
         limits,
@@ -314,7 +314,7 @@ export class Reconciler {
       });
     const inputs: DesiredInputs = {
       ...goal,
-      ...wishes,
+      ...ofSharers,
       controlPlaneFacts,
       account: session.account,
       limits,

@@ -141,9 +141,9 @@ async function report(
     const written = await options.profileWriter.patchStatus(object, status, signal);
     if (written === undefined) return CONFLICT;
   }
-  const told = `${keyText(keyOf(object))} ${messageOf(reason)}`;
-  if (!reported.has(told)) for (const event of eventsAfter(reconcile)) options.recordEvent(object, event);
-  reported.add(told);
+  const line = `${keyText(keyOf(object))} ${messageOf(reason)}`;
+  if (!reported.has(line)) for (const event of eventsAfter(reconcile)) options.recordEvent(object, event);
+  reported.add(line);
   return requeueFor(reason);
 }
 

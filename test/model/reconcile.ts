@@ -249,7 +249,7 @@ function memoryOf({ retryStore, lanes }: Kept): Memory {
         key,
         {
           uid,
-          state: { told: _told, drain: _drain, ...state },
+          state: { announced: _announced, drain: _drain, ...state },
         },
       ]) => [key, { uid, state }] as const,
     )

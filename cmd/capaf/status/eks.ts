@@ -71,7 +71,7 @@ export function profileNodes(object: AWSFargateProfile, eks: EksFacts | undefine
 }
 
 interface Relation {
-  readonly relation: 'wanted' | 'predecessor' | 'different' | 'foreign' | 'unowned';
+  readonly relation: 'desired' | 'predecessor' | 'different' | 'foreign' | 'unowned';
   readonly owner?: string;
   readonly differences?: string;
 }
@@ -84,7 +84,7 @@ function relationOf(profile: FargateProfile, object: AWSFargateProfile, current:
   if (ownership.kind === 'foreign')
     return profile.name === current ? { relation: 'foreign', owner: ownership.whose } : undefined;
   const differences = describeDifferentFields(profile, { selectors, subnets, roleArn }, 'the spec').join('; ');
-  if (differences === '') return { relation: 'wanted' };
+  if (differences === '') return { relation: 'desired' };
   const isReplaced = profile.name !== current || updateStrategy?.type === 'Replace';
   return isReplaced ? { relation: 'predecessor' } : { relation: 'different', differences };
 }

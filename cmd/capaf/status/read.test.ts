@@ -136,7 +136,7 @@ describe('what capaf status reads', () => {
     scene.inEks('gone', 'default/gone');
     scene.inEks('legacy', undefined);
     const told = new Map((await scene.find('FargateProfile')).map(({ name, facts = {} }) => [name, facts]));
-    expect(told.get('default_web')).to.deep.equal({ relation: 'wanted', pods: 0 });
+    expect(told.get('default_web')).to.deep.equal({ relation: 'desired', pods: 0 });
     expect(told.get('default_old')?.['relation']).to.equal('different');
     expect(told.get('default_old')?.['differences']).to.contain('namespace shop');
     expect(told.get('default_taken')).to.deep.include({ relation: 'foreign', owner: 'AWSFargateProfile team-b/x' });

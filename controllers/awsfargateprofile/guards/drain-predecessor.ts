@@ -49,10 +49,10 @@ export function drainPredecessor(services: DrainServices): Preparation {
     const drain = drainBefore(mutation, reconcile.desired, reconcile.observed);
     if (drain === undefined) return undefined;
     const known = findRecent(reconcile, drain, services.clock.monotonic());
-    const told = known?.told ?? (await ask(services, drain, mutation, reconcile));
-    if ('kind' in told) return told;
-    if ('name' in told) return stop(told);
-    reconcile.drained = told;
+    const result = known?.result ?? (await ask(services, drain, mutation, reconcile));
+    if ('kind' in result) return result;
+    if ('name' in result) return stop(result);
+    reconcile.drained = result;
     return undefined;
   };
 }
@@ -61,7 +61,7 @@ function findRecent({ retry, object, desired }: ReconcileState, drain: Drain, no
   const { drain: asked } = retry.state;
   const isSame = asked?.predecessor === drain.predecessor && asked.generation === object.metadata.generation;
   if (!isSame || now - asked.at >= DRAIN_INTERVAL) return undefined;
-  return 'name' in asked.told && desired.now >= drain.until ? undefined : asked;
+  return 'name' in asked.result && desired.now >= drain.until ? undefined : asked;
 }
 
 async function ask(
@@ -69,7 +69,7 @@ async function ask(
   drain: Drain,
   mutation: Mutation,
   reconcile: ReconcileState,
-): Promise<Asked['told'] | Obstacle> {
+): Promise<Asked['result'] | Obstacle> {
   const { clock } = services;
   const { target, desired } = reconcile;
   const { now } = desired;
@@ -100,11 +100,16 @@ async function ask(
   }
 }
 
-function remember<A extends Asked['told']>({ retry, object }: ReconcileState, clock: Clock, drain: Drain, told: A): A {
+function remember<A extends Asked['result']>(
+  { retry, object }: ReconcileState,
+  clock: Clock,
+  drain: Drain,
+  result: A,
+): A {
   const { predecessor } = drain;
-  const asked = { predecessor, generation: object.metadata.generation ?? 0, at: clock.monotonic(), told };
+  const asked = { predecessor, generation: object.metadata.generation ?? 0, at: clock.monotonic(), result };
   retry.update((state) => ({ ...state, drain: asked }));
-  return told;
+  return result;
 }
 
 function list(

@@ -39,7 +39,7 @@ export interface AwsFacts {
 }
 
 /** What the last report of an object announced in events. */
-export interface Told {
+export interface Announced {
   readonly problem: string | undefined;
   readonly advice: readonly string[];
 }
@@ -50,7 +50,7 @@ export interface CompletedReconcile extends ReconcileResult {
   /** How long the object has waited for the reason in `end`. */
   readonly waited: Ms;
   /** `undefined` until this process first reports the object. */
-  readonly told?: Told | undefined;
+  readonly announced?: Announced | undefined;
   /** How many times in a row a failed Fargate profile was retried. */
   readonly attempts: number;
 }

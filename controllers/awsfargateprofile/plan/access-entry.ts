@@ -38,12 +38,12 @@ export function* ensureAccessEntry(desired: Desired, observed: Observed, role: F
   const isKnownRecreated = isRecreated(desired, role);
   const entry = findEntry(observed, role.arn);
   if (entry === undefined || entry.mode === 'CONFIG_MAP') return undefined;
-  const told = roleRecreated(desired, role, knownOf(entry), entry.refusal);
-  if (entry.isUnreadable) return isKnownRecreated ? told : undefined;
+  const reason = roleRecreated(desired, role, knownOf(entry), entry.refusal);
+  if (entry.isUnreadable) return isKnownRecreated ? reason : undefined;
   const { found } = entry;
   if (found === undefined ? !mustBeCreated(desired, entry) : !isOutdated(found, role, isKnownRecreated))
     return undefined;
-  if (!isManagedHere(desired, role) || (found !== undefined && found.type !== FARGATE_TYPE)) return told;
+  if (!isManagedHere(desired, role) || (found !== undefined && found.type !== FARGATE_TYPE)) return reason;
   if (found !== undefined) yield change(deletionOf(role, 'roleRecreated'));
   yield change({ kind: 'createAccessEntry', name: role.name, principal: role.arn });
   return undefined;

@@ -20,7 +20,7 @@ import { ensureProfile, profileDrift } from './ensure-profile.ts';
 import { ensureRole, roleDrift } from './ensure-role.ts';
 import { keptRoles, removeUnwanted } from './remove.ts';
 import { adviceFor, isRoleManaged, ownProfiles, profileToShow } from './verdicts.ts';
-import { isSucceeded, keptReason, transitReason } from './replace.ts';
+import { hasTakenOver, keptReason, transitReason } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
 /**
@@ -32,7 +32,7 @@ import { ACTIVE } from '../model/profile-status.ts';
 export function plan(desired: Desired, observed: Observed): Plan {
   const [changes, end] = collect(planParts(desired, observed));
   // Once the desired profile serves pods, nothing depends on the profile that it replaces.
-  const isLeftover = end === undefined && isSucceeded(desired, observed);
+  const isLeftover = end === undefined && hasTakenOver(desired, observed);
   const [removals, wait] = isLeftover ? collect(removeUnwanted(desired, observed)) : [[], undefined];
   const notices = [
     findLimitNotice(desired, observed),
@@ -71,7 +71,7 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   if (adoption !== undefined) return adoption;
   const protection = findProtectedDeletion(desired, observed);
   if (protection !== undefined) return protection;
-  if (!isSucceeded(desired, observed)) {
+  if (!hasTakenOver(desired, observed)) {
     const removal = yield* removeUnwanted(desired, observed);
     if (removal !== undefined) return removal;
   }

@@ -10,7 +10,7 @@ import { type KeptRole, type PlanPart, change, type Mutation } from '../model/ch
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './access-entry.ts';
 import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReason, isAsDesired } from './compare.ts';
-import { isSucceeded, keptUntil } from './replace.ts';
+import { hasTakenOver, keptUntil } from './replace.ts';
 import { entryOf } from '../update-record.ts';
 import { ACTIVE, CREATE_FAILED, CREATING, DELETE_FAILED, DELETING, isFailed } from '../model/profile-status.ts';
 
@@ -72,7 +72,7 @@ function* removeProfile(desired: Desired, observed: Observed, found: FargateProf
   if (ownershipOf(desired, found).kind !== 'ours') return strippedProfileReason(desired, found);
   const because = whyDeletable(desired, observed, found);
   if (because === undefined) return undefined;
-  const deleting = isSucceeded(desired, observed)
+  const deleting = hasTakenOver(desired, observed)
     ? newReason('RemovingPredecessor', { name: desired.profile?.name ?? '', predecessor: name })
     : newReason('DeletingProfile', replacementFacts(desired, found));
   switch (status) {
@@ -166,7 +166,7 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
   // The cause `failed` means that the same profile is retried, because only a retry waits for a backoff.
   if (isFailed(found)) return isDesired ? 'failed' : found.name === profile.name ? 'different' : 'unwanted';
   if (isDesired) return undefined;
-  if (isSucceeded(desired, observed)) return keptUntil(desired, observed) <= desired.now ? 'replaced' : undefined;
+  if (hasTakenOver(desired, observed)) return keptUntil(desired, observed) <= desired.now ? 'replaced' : undefined;
   if (!isReplaceable) return isFirstAttempt(desired, found) ? 'different' : undefined;
   const isDispensable = hasNeverServed(desired, found) && !isLastActive(desired, observed, found);
   return isQuotaExceeded && isDispensable ? 'unwanted' : undefined;

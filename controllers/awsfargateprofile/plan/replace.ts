@@ -24,7 +24,7 @@ const predecessorsOf = (desired: Desired, { profiles }: Profiles): readonly Farg
   oursOf(desired, profiles).filter(({ name }) => name !== desired.profile?.name);
 
 /** Whether the desired profile has taken over. An ACTIVE profile with its name may still differ from the spec. */
-export function isSucceeded(desired: Desired, observed: Observed): boolean {
+export function hasTakenOver(desired: Desired, observed: Observed): boolean {
   const found = desiredProfileIn(desired, observed);
   return found?.status === ACTIVE && isAsDesired(desired, observed, found);
 }
@@ -81,7 +81,7 @@ export function drainObstacle(predecessor: string, successor: string): DrainObst
 
 export function transitReason(desired: Desired, observed: Observed): Reason | undefined {
   // Once the desired profile serves pods, the reconcile does not wait for EKS's changes to its predecessors.
-  if (isSucceeded(desired, observed)) return undefined;
+  if (hasTakenOver(desired, observed)) return undefined;
   for (const found of oursOf(desired, observed.profiles)) {
     if (found.status === DELETING) return newReason('DeletingProfile', replacementFacts(desired, found));
     if (found.status !== CREATING) continue;

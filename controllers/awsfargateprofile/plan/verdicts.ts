@@ -11,7 +11,7 @@ import { isEntryOf } from '../update-record.ts';
 import { type Reason, quoteIssues, messageOf, newReason } from '../reasons/reasons.ts';
 import { findRolePathProblem } from './blockers.ts';
 import { isRoleOurs, strippedProfileReason } from './compare.ts';
-import { creatingReason, isSucceeded, servingPredecessor } from './replace.ts';
+import { creatingReason, hasTakenOver, servingPredecessor } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
 // This file computes what the plan says for status, conditions and events. The report/ folder decides nothing itself.
@@ -22,7 +22,7 @@ const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccess
 /** Returns why no pod can start on the profile until AWS has made this change, and maybe others. */
 export function interruptionBy(mutation: Mutation, desired: Desired, observed: Observed): Reason | undefined {
   if (mutation.kind === 'deleteProfile')
-    return isSucceeded(desired, observed) ? undefined : newReason('DeletingProfile', { name: mutation.name });
+    return hasTakenOver(desired, observed) ? undefined : newReason('DeletingProfile', { name: mutation.name });
   const { profile, role, identity } = desired;
   if (profile === undefined) return undefined;
   const { name } = profile;
@@ -81,7 +81,7 @@ export function profileToShow(desired: Desired, observed: Observed, end: Reason 
     const serving = servingPredecessor(desired, observed) ?? servedIn(record, ours) ?? ours[0];
     return serving?.name ?? record.profiles[0]?.name;
   }
-  const serving = isSucceeded(desired, observed) ? undefined : servingPredecessor(desired, observed);
+  const serving = hasTakenOver(desired, observed) ? undefined : servingPredecessor(desired, observed);
   return serving?.name ?? profile.name;
 }
 

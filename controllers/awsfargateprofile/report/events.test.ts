@@ -7,7 +7,7 @@ import {
 } from '../../../api/v1beta2/index.ts';
 import { ProfileName } from '../../../api/names.ts';
 import type { ProfileRecord, RecordedProfile } from '../../shared/record.ts';
-import { abandonedEvents, eventsAfter, toldBy, retainedEvent } from './events.ts';
+import { abandonedEvents, eventsAfter, announcedBy, retainedEvent } from './events.ts';
 import { statusAfter } from './status.ts';
 import type { Mutation, MutationOutcome, Step } from '../model/change.ts';
 import { type Reason, type ReportedIssue, messageOf, newReason } from '../reasons/reasons.ts';
@@ -59,7 +59,7 @@ interface Given {
  * Returns the events of a reconcile that found the Fargate profile with this status, or no profile if `status` is
  * absent.
  */
-function told({
+function eventsOf({
   object = anObject(),
   steps = [],
   reason,
@@ -76,7 +76,7 @@ function told({
 }
 
 const did = (mutation: Mutation, outcome: MutationOutcome = DONE): readonly string[] =>
-  told({ steps: [{ mutation, outcome }] });
+  eventsOf({ steps: [{ mutation, outcome }] });
 
 const INITIATED = `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}`;
 const AGAIN = 'The controller then recreates it.';
@@ -152,7 +152,7 @@ describe('the events of a failed mutation', () => {
   it('are one event, although the reason of the reconcile is a Warning too', () => {
     const reason = newReason('Refused', { detail, about: 'EKSFargateProfileReady' });
     expect(
-      told({ steps: [{ mutation: CREATE_PROFILE, outcome: { kind: 'failed', failure } }], reason }),
+      eventsOf({ steps: [{ mutation: CREATE_PROFILE, outcome: { kind: 'failed', failure } }], reason }),
     ).to.have.length(1);
   });
 });
@@ -199,11 +199,11 @@ describe('the events of a creation or deletion that EKS has completed', () => {
     ['a profile that another client has deleted', { object: leaving({ profileStatus: 'ACTIVE' }) }, []],
     ['a profile that was never there', { object: leaving({}) }, []],
   ] satisfies readonly (readonly [string, Given, readonly string[]])[])
-    it(`are right for ${situation}`, () => expect(told(given)).to.deep.equal(events));
+    it(`are right for ${situation}`, () => expect(eventsOf(given)).to.deep.equal(events));
 
   it('come before the events of the mutations of the same reconcile', () => {
     const steps: readonly Step[] = [{ mutation: DELETE_ROLE, outcome: DONE }];
-    expect(told({ object: leaving({ profileStatus: 'DELETING' }), steps })).to.deep.equal([
+    expect(eventsOf({ object: leaving({ profileStatus: 'DELETING' }), steps })).to.deep.equal([
       DELETED,
       `Normal SuccessfulIAMRoleDeletion: Deleted fargate IAM role "${ROLE}"`,
     ]);
@@ -226,7 +226,7 @@ describe('the Warning event of a reason', () => {
   };
   const alive = (type: string, shown?: Reason) => anObject({ status: showing(type, shown) });
 
-  for (const [situation, reason, object, isTold] of [
+  for (const [situation, reason, object, wasAnnounced] of [
     ['a new problem', trouble, anObject(), true],
     ['another problem than Ready shows', trouble, alive('Ready'), true],
     ['the problem that Ready shows', trouble, alive('Ready', trouble), false],
@@ -239,9 +239,9 @@ describe('the Warning event of a reason', () => {
     ['a wait', newReason('Creating', { name: PROFILE }), anObject(), false],
     ['an outage', newReason('AWSUnavailable', { detail: 'no answer' }), anObject(), false],
   ] as const)
-    it(`is ${isTold ? '' : 'not '}recorded for ${situation}`, () => {
-      const events = isTold ? [`Warning ${reason.name}: ${messageOf(reason)}`] : [];
-      expect(told({ reason, object })).to.deep.equal(events);
+    it(`is ${wasAnnounced ? '' : 'not '}recorded for ${situation}`, () => {
+      const events = wasAnnounced ? [`Warning ${reason.name}: ${messageOf(reason)}`] : [];
+      expect(eventsOf({ reason, object })).to.deep.equal(events);
     });
 
   it('is not repeated for a problem whose message is longer than a condition allows', () => {
@@ -255,8 +255,8 @@ describe('the Warning event of a reason', () => {
     expect(ofReady.isWellFormed()).to.equal(true);
     expect(eventsAfter(observedReconcile({ object: anObject({ status }), end: reason }))).to.deep.equal([]);
     const other = observedReconcile({ end: newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'] }) });
-    expect(eventsAfter({ ...reconcile, told: toldBy(reconcile) })).to.deep.equal([]);
-    expect(eventsAfter({ ...reconcile, told: toldBy(other) })).to.have.length(1);
+    expect(eventsAfter({ ...reconcile, announced: announcedBy(reconcile) })).to.deep.equal([]);
+    expect(eventsAfter({ ...reconcile, announced: announcedBy(other) })).to.have.length(1);
   });
 });
 
@@ -283,9 +283,9 @@ describe('the event about health issues of a profile in use', () => {
       const seen = observed({ profile: aProfile({ health }), role: aRole() });
       const reconcile = observedReconcile({ object: ready(), seen });
       expect(seenWith(anObject({ status: statusAfter(reconcile) }), health)).to.deep.equal([]);
-      expect(eventsAfter({ ...reconcile, told: toldBy(reconcile) })).to.deep.equal([]);
+      expect(eventsAfter({ ...reconcile, announced: announcedBy(reconcile) })).to.deep.equal([]);
       const healthy = observedReconcile({ object: ready() });
-      expect(eventsAfter({ ...reconcile, told: toldBy(healthy) })).to.have.length(1);
+      expect(eventsAfter({ ...reconcile, announced: announcedBy(healthy) })).to.have.length(1);
     });
 
   it('is not recorded for a healthy profile', () => {
@@ -343,7 +343,7 @@ describe('the event about an object for which the controller does nothing', () =
   it('is recorded when the wait begins, and not again', () => {
     const reason = newReason('ClusterDeleting', { what: 'Cluster team-a/prod' });
     const message = messageOf(reason);
-    expect(told({ reason })).to.deep.equal([`Normal ClusterDeleting: ${message}`]);
+    expect(eventsOf({ reason })).to.deep.equal([`Normal ClusterDeleting: ${message}`]);
     const shown = {
       type: 'Ready',
       status: 'False',
@@ -351,6 +351,6 @@ describe('the event about an object for which the controller does nothing', () =
       message,
       lastTransitionTime: CREATED_AT,
     } as const;
-    expect(told({ reason, object: anObject({ status: { conditions: [shown] } }) })).to.deep.equal([]);
+    expect(eventsOf({ reason, object: anObject({ status: { conditions: [shown] } }) })).to.deep.equal([]);
   });
 });

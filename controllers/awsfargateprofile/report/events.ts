@@ -6,7 +6,7 @@ import { type ConditionType, conditionOf } from './condition-list.ts';
 import { findProfile } from '../model/observed-state.ts';
 import { type Advice, type Drained, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
 import { formatLocation, recordOf } from '../../shared/record.ts';
-import { type CompletedReconcile, type Told, noticesOf, reasonOf } from '../model/result.ts';
+import { type CompletedReconcile, type Announced, noticesOf, reasonOf } from '../model/result.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import {
   type Reason,
@@ -296,7 +296,7 @@ function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonl
   ];
 }
 
-export const toldBy = (reconcile: CompletedReconcile): Told => {
+export const announcedBy = (reconcile: CompletedReconcile): Announced => {
   const reason = problemOf(reconcile);
   return { problem: reason && messageOf(reason), advice: adviceOf(reconcile).map(({ message }) => message) };
 };
@@ -312,7 +312,7 @@ function eventOfProblem(reconcile: CompletedReconcile): readonly EventSpec[] {
   if (reason === undefined || stepsToReport(reconcile).some(({ outcome }) => outcome.kind === 'failed')) return [];
   const nature = natureOf(reason);
   const isProblem = nature === 'human' || nature === 'retry';
-  if ((!isProblem && !isAnnounced(reason)) || isTold(reconcile, reason)) return [];
+  if ((!isProblem && !isAnnounced(reason)) || wasAnnounced(reconcile, reason)) return [];
   return [isProblem ? warningFor(reason) : normal(reason.name, messageOf(reason))];
 }
 
@@ -320,21 +320,21 @@ function eventOfProblem(reconcile: CompletedReconcile): readonly EventSpec[] {
  * Reports whether an event has already announced the reason. After a start of the manager, a condition with the same
  * reason shows that an earlier process announced it.
  */
-function isTold({ object, end, told }: CompletedReconcile, reason: Reason): boolean {
-  if (told !== undefined) return told.problem === messageOf(reason);
+function wasAnnounced({ object, end, announced }: CompletedReconcile, reason: Reason): boolean {
+  if (announced !== undefined) return announced.problem === messageOf(reason);
   const types = end === 'inSync' ? (['Stalled', 'Ready'] as const) : conditionTypesFor(object, reason);
   return types.some((type) => conditionOf(object.status?.conditions, type)?.reason === reason.name);
 }
 
 /** Announces new or changed advice. After a start of the manager, a Ready object's advice counts as announced. */
 function eventsOfAdvice(reconcile: CompletedReconcile): readonly EventSpec[] {
-  const { object, told } = reconcile;
+  const { object, announced } = reconcile;
   const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
   return adviceOf(reconcile)
     .filter(({ message, isInStatus }) =>
-      told === undefined
+      announced === undefined
         ? !wasReady || (isInStatus && object.status?.health === undefined)
-        : !told.advice.includes(message),
+        : !announced.advice.includes(message),
     )
     .map(({ event, message }) => warning(event, message));
 }

@@ -80,7 +80,7 @@ describe('capaf status', () => {
     await world.condition('web', 'Ready', { status: 'True', reason: 'PredecessorKept' });
     const profiles = await findNodes('FargateProfile', 'web');
     expect(profiles.map(({ facts }) => facts)).to.deep.equal([
-      { relation: 'wanted', pods: 0 },
+      { relation: 'desired', pods: 0 },
       { relation: 'predecessor', pods: 2 },
     ]);
     const [condition] = await findNodes('Condition', 'web');

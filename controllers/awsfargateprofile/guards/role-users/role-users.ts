@@ -11,7 +11,7 @@ import { DELETING } from '../../model/profile-status.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { type Check, type Obstacle, type ReconcileState, stop } from '../guards.ts';
 import type { LiveRoleUsers, RoleInCluster, RoleSharers, RoleUsers } from './live-users.ts';
-import { wishesOfOthers } from './settings.ts';
+import { settingsOfSharers } from './settings.ts';
 
 // This folder finds the other users of a role that a change concerns, and their settings for it:
 //
@@ -42,7 +42,7 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
       const other = `AWSFargateProfile ${found.possibleDeleter}`;
       return stop(newReason('WaitingForRoleDeletion', { name, other }));
     }
-    const { roleConflict, keysOfOthers } = wishesOfOthers(object, found.sharers, {
+    const { roleConflict, keysOfOthers } = settingsOfSharers(object, found.sharers, {
       ...desired,
       eksCluster: target.eksCluster,
       controlPlaneTags: reconcile.controlPlaneTags,

@@ -8,7 +8,7 @@ import { newApi } from '../../testing/api.ts';
 import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
 import { messageOf } from '../../reasons/reasons.ts';
 import { type ObjectParts, EKS_CLUSTER, HERE, aDeletedObject, anObject } from '../../testing/builders.ts';
-import { type RoleSettings, findRoleSharers, wishesOfOthers } from './settings.ts';
+import { type RoleSettings, findRoleSharers, settingsOfSharers } from './settings.ts';
 
 const shared = RoleName.of('shared');
 const [logs, extra] = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
@@ -28,7 +28,7 @@ const SETTINGS: RoleSettings = {
   controlPlaneTags: {},
 };
 const conflict = (object: AWSFargateProfile, ...roleSharers: readonly AWSFargateProfile[]) => {
-  const found = wishesOfOthers(object, roleSharers, SETTINGS).roleConflict;
+  const found = settingsOfSharers(object, roleSharers, SETTINGS).roleConflict;
   return found?.name === 'RoleSettingsConflict' ? found.facts : found;
 };
 
@@ -49,7 +49,7 @@ describe('findRoleSharers', () => {
   });
 });
 
-describe('wishesOfOthers', () => {
+describe('settingsOfSharers', () => {
   const other = { rolePath: '/a/' };
   const alike = { ...other, roleAdditionalPolicies: [logs, extra], additionalTags: { team: 'a' } };
   const young = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('web', YOUNG, spec);
@@ -98,13 +98,13 @@ describe('wishesOfOthers', () => {
   it('is about the profile if both objects have the same profile name', () => {
     const profileName = ProfileName.of('batch');
     const object = young({ ...other, profileName });
-    const found = wishesOfOthers(object, [old({ profileName })], SETTINGS).roleConflict;
+    const found = settingsOfSharers(object, [old({ profileName })], SETTINGS).roleConflict;
     expect(found?.name).to.equal('ProfileNotOwned');
     expect(found?.facts).to.include({ name: 'batch', whose: 'AWSFargateProfile team-a/api' });
   });
 
   it('tells the user which settings differ', () => {
-    const { roleConflict } = wishesOfOthers(young({ rolePath: '/mine/' }), [old()], SETTINGS);
+    const { roleConflict } = settingsOfSharers(young({ rolePath: '/mine/' }), [old()], SETTINGS);
     expect(roleConflict && messageOf(roleConflict)).to.include(
       'IAM role "shared" is also used by AWSFargateProfile team-a/api, and this object has different values for spec.rolePath. ',
     );
@@ -113,8 +113,8 @@ describe('wishesOfOthers', () => {
   it('counts the tags that an object has from the control plane', () => {
     const theirs = old({ additionalTags: { team: 'theirs' } });
     const settings = { ...SETTINGS, controlPlaneTags: { team: 'platform', 'cost-center': '1' } };
-    expect(wishesOfOthers(young(), [theirs], SETTINGS).roleConflict).to.equal(undefined);
-    const { roleConflict, keysOfOthers } = wishesOfOthers(young(), [theirs], settings);
+    expect(settingsOfSharers(young(), [theirs], SETTINGS).roleConflict).to.equal(undefined);
+    const { roleConflict, keysOfOthers } = settingsOfSharers(young(), [theirs], settings);
     expect(roleConflict?.facts).to.deep.include({ settings: ['additionalTags["team"]'] });
     expect(keysOfOthers).to.deep.equal(['team', 'cost-center']);
   });
@@ -122,8 +122,8 @@ describe('wishesOfOthers', () => {
   it('ignores a boundary of the spec where the operator requires one of all roles', () => {
     const limits = { ...NO_LIMITS, permissionsBoundary: extra };
     const theirs = old({ rolePermissionsBoundary: logs });
-    expect(wishesOfOthers(young(), [theirs], SETTINGS).roleConflict?.name).to.equal('RoleSettingsConflict');
-    expect(wishesOfOthers(young(), [theirs], { ...SETTINGS, limits }).roleConflict).to.equal(undefined);
+    expect(settingsOfSharers(young(), [theirs], SETTINGS).roleConflict?.name).to.equal('RoleSettingsConflict');
+    expect(settingsOfSharers(young(), [theirs], { ...SETTINGS, limits }).roleConflict).to.equal(undefined);
   });
 
   it('collects the folded keys of the tags that other objects want on the role, younger ones included', () => {
@@ -132,17 +132,17 @@ describe('wishesOfOthers', () => {
       old(),
       roleSharer('x', YOUNGEST, { additionalTags: { app: 'b' } }),
     ];
-    expect(wishesOfOthers(young(), sharers, SETTINGS).keysOfOthers).to.deep.equal(['team', 'app']);
+    expect(settingsOfSharers(young(), sharers, SETTINGS).keysOfOthers).to.deep.equal(['team', 'app']);
   });
 });
 
-describe('wishesOfOthers counts only objects of the same EKS cluster', () => {
+describe('settingsOfSharers counts only objects of the same EKS cluster', () => {
   const [account, region, eksCluster] = [AccountId.of('111122223333'), 'eu-west-1', EksClusterName.of('tools')];
   const place = { account, region, eksCluster };
   const counts = (other: AWSFargateProfile, object: AWSFargateProfile): boolean => {
     const tagged = { ...other, spec: { ...other.spec, additionalTags: { team: 'a' } } };
     const settings = { ...SETTINGS, place: { ...SETTINGS.place, account, region }, eksCluster };
-    return wishesOfOthers(object, [tagged], settings).keysOfOthers.length > 0;
+    return settingsOfSharers(object, [tagged], settings).keysOfOthers.length > 0;
   };
   const here = { in: { ...HERE, ...place } };
   const elsewhere = (over: object) => ({ in: { ...HERE, ...place, ...over } });

@@ -23,7 +23,7 @@ export interface RoleSettings {
   readonly controlPlaneTags: Tags;
 }
 
-export interface OtherWishes {
+export interface SharersSettings {
   /** Set if an older object wants different settings for the role. */
   readonly roleConflict: Reason | undefined;
   /** The lower-case keys of the tags that other objects want on the role. */
@@ -50,11 +50,11 @@ export function findRoleSharers(
  * If objects want different settings for a shared role, the older object's settings apply. Otherwise each object's
  * reconcile would undo the other's changes.
  */
-export function wishesOfOthers(
+export function settingsOfSharers(
   object: AWSFargateProfile,
   sharers: readonly AWSFargateProfile[],
   { place, eksCluster, limits, controlPlaneTags }: RoleSettings,
-): OtherWishes {
+): SharersSettings {
   const location = { account: place.account, region: place.region, eksCluster };
   const boundary = requiredBoundary(limits, place);
   const tagsOfObject = roleTagsOfUsers(object, controlPlaneTags);
