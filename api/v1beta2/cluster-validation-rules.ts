@@ -27,7 +27,7 @@ const hasClusterName = (spec: string): string => `(has(${spec}.clusterName) && $
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names */
 const OBJECT_NAME = String.raw`'^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$'`;
 const OBJECT_NAME_FORM =
-  'use lower-case letters, digits, hyphens and dots, with a letter or digit at the beginning and the end of each part';
+  'use lower-case letters, digits, hyphens, and dots, with a letter or digit at the beginning and the end of each part';
 
 /** Cluster API refuses a Cluster whose name cannot be the value of the label cluster.x-k8s.io/cluster-name. */
 export const CLUSTER_NAME_RULES: readonly Rule[] = [
@@ -80,7 +80,7 @@ export const EKS_CLUSTER_NAME_RULES: readonly Rule[] = [
   { rule: 'size(self) <= 100', message: 'longer than 100 characters; use at most 100' },
   {
     rule: `self == '' || self.matches('^[0-9A-Za-z][A-Za-z0-9_-]*$')`,
-    message: 'not the name of a cluster in EKS; use letters, digits, hyphens and underscores',
+    message: 'not the name of a cluster in EKS; use letters, digits, hyphens, and underscores',
   },
 ];
 

@@ -186,7 +186,7 @@ export const AWSFargateProfileSpec = object(
       text(ProfileName, {
         description:
           'The name of the profile in EKS. Default: the name in status.profileName, as long as that profile belongs to this ' +
-          'object; otherwise <namespace>_<name>, or a hash of it if it is too long. At most 100 letters, digits, hyphens and underscores. If several profiles match a ' +
+          'object; otherwise <namespace>_<name>, or a hash of it if it is too long. At most 100 letters, digits, hyphens, and underscores. If several profiles match a ' +
           `pod, EKS uses the first by name. ${REPLACED}`,
         maxLength: WIDE.text,
         rules: PROFILE_NAME_RULES,

@@ -54,11 +54,11 @@ export const LABEL_KEY_PATTERN =
 /** A Kubernetes label value, in which EKS also accepts the wildcards `*` and `?`. */
 const LABEL_VALUE_PATTERN = /^([A-Za-z0-9*?]([-A-Za-z0-9_.*?]*[A-Za-z0-9*?])?)?$/;
 export const NAMESPACE_FORM =
-  'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here';
+  'the name of a Kubernetes namespace has only lower-case letters, digits, and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here';
 export const LABEL_KEY_FORM =
-  'the key of a Kubernetes label has only letters, digits, hyphens, underscores and dots after an optional DNS name and slash, and may have the wildcards * and ? here';
+  'the key of a Kubernetes label has only letters, digits, hyphens, underscores, and dots after an optional DNS name and slash, and may have the wildcards * and ? here';
 export const LABEL_VALUE_FORM =
-  'the value of a Kubernetes label has only letters, digits, hyphens, underscores and dots, begins and ends with a letter or digit, and may have the wildcards * and ? here';
+  'the value of a Kubernetes label has only letters, digits, hyphens, underscores, and dots, begins and ends with a letter or digit, and may have the wildcards * and ? here';
 
 export const NAMESPACE_RULES: readonly Rule[] = [
   {
@@ -113,7 +113,7 @@ export const SUBNET_ID_RULES: readonly Rule[] = [
  * rule to the control plane's tags.
  */
 const TAG_CHARACTERS = String.raw`'^[\\p{L}\\p{Z}\\p{N}_.:/=+@-]*$'`;
-const ALLOWED_CHARACTERS = 'letters, digits and spaces of any language, and _ . : / = + - @';
+const ALLOWED_CHARACTERS = 'letters, digits, and spaces of any language, and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
 /** The limits of EKS and IAM: the number of tags of one resource, and the characters of a tag's key and value. */

@@ -12,7 +12,7 @@ export function newManagerMetrics(registry: Registry) {
   const registers = [registry];
   new Gauge({
     name: 'capaf_build_info',
-    help: 'Always 1; the label has the version of the manager.',
+    help: "Always 1; the label contains the manager's version.",
     labelNames: ['version'],
     registers,
   }).set({ version: VERSION }, 1);

@@ -23,20 +23,20 @@ const MAX_ERROR_CODES = 100;
 export function awsMetrics(registry: Registry) {
   const requests = new Counter({
     name: 'aws_api_requests_total',
-    help: 'Requests sent to AWS, by what came of them.',
+    help: 'Requests sent to AWS, by service, operation, and result.',
     labelNames: ['service', 'operation', 'status_code', 'error_code'],
     registers: [registry],
   });
   const durations = new Histogram({
     name: 'aws_api_request_duration_seconds',
-    help: 'From sending a request to AWS to the end of its answer, in seconds.',
+    help: 'Time from sending a request to AWS until its response is complete, in seconds.',
     labelNames: ['service', 'operation'],
     buckets: DURATION_BUCKETS_SECONDS,
     registers: [registry],
   });
   const waits = new Histogram({
     name: 'capaf_aws_limiter_wait_seconds',
-    help: 'How long a call of AWS has waited for the rate limiter of this manager, in seconds.',
+    help: "Time that an AWS call waited for this manager's rate limiter, in seconds.",
     labelNames: ['service', 'kind'],
     buckets: WAIT_BUCKETS_SECONDS,
     registers: [registry],
@@ -70,7 +70,7 @@ function credentialsExpiry(registry: Registry): (list: () => readonly Credential
   let list: () => readonly CredentialsInUse[] = () => [];
   const gauge = new Gauge({
     name: 'capaf_aws_credentials_expiry_timestamp_seconds',
-    help: 'When the first of the AWS credentials in use expires, in seconds since 1970: those of the manager itself, and those of identities.',
+    help: "Earliest expiration of the AWS credentials in use, in seconds since 1970: the manager's credentials and those of identities.",
     labelNames: ['source'],
     registers: [],
     collect() {

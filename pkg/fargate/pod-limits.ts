@@ -88,7 +88,7 @@ const REFUSED: readonly Rule[] = [
   [
     /^\.(?:(?:c|initC|ephemeralC)ontainers\[\d+\]\.)?resources\.(?:requests|limits)(?!\.cpu$|\.memory$|\["ephemeral-storage"\]$)./,
     (value) => (parseQuantity(value) ?? 0) > 0,
-    'nodes of Fargate offer cpu, memory and ephemeral-storage only, and no GPUs',
+    'nodes of Fargate offer cpu, memory, and ephemeral-storage only, and no GPUs',
   ],
 ];
 

@@ -131,7 +131,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
     startAndApply(world, { selectors: [{ namespace: 'web' }, { namespace: 'kafka_east_1' }] });
     expect(await messageOf(world, 'Refused')).to.equal(
       'AWS rejects a request from the controller. Fix spec.selectors[1].namespace "kafka_east_1": ' +
-        'the name of a Kubernetes namespace has only lower-case letters, digits and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here. The controller keeps retrying. ' +
+        'the name of a Kubernetes namespace has only lower-case letters, digits, and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here. The controller keeps retrying. ' +
         'AWS says: The namespace provided is invalid. (EKS CreateFargateProfile: InvalidParameterException).',
     );
     patchWeb(world, { spec: { selectors: [{ namespace: 'kafka-east-1' }] } });

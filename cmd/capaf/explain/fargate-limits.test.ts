@@ -27,7 +27,7 @@ const term = (operator: string, ...values: readonly string[]): string =>
 const AFFINITY = 'spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution';
 const STAYS = 'the pod stays Pending, because this field does not keep it off Fargate';
 const AMD64 = `nodes of Fargate have kubernetes.io/arch=amd64; ${STAYS}`;
-const GPU = 'nodes of Fargate offer cpu, memory and ephemeral-storage only, and no GPUs';
+const GPU = 'nodes of Fargate offer cpu, memory, and ephemeral-storage only, and no GPUs';
 const HOST = 'the namespaces of the host cannot be used';
 const adding = (...names: readonly string[]): string =>
   `containers: [{securityContext: {capabilities: {add: [${names.join()}]}}}]`;

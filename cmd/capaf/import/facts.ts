@@ -84,7 +84,7 @@ export const clusterField = valid('the name of a cluster in EKS', (name) =>
   /^[0-9A-Za-z][\w-]{0,99}$/.test(name) ? EksClusterName.of(name) : undefined,
 );
 export const profileField = valid(
-  'the name of a Fargate profile: up to 100 letters, digits, hyphens and underscores, without the prefix eks-',
+  'the name of a Fargate profile: up to 100 letters, digits, hyphens, and underscores, without the prefix eks-',
   (name) => (findProfileNameProblem(name) === undefined ? ProfileName.of(name) : undefined),
 );
 const roleField = valid('the ARN of an IAM role, such as arn:aws:iam::123456789012:role/pods', (arn) =>

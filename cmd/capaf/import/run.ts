@@ -109,7 +109,7 @@ async function findNames(sources: readonly SourceProfile[], aws: AwsAccess): Pro
 const lookUp = ({ cluster, region, name }: SourceProfile, aws: AwsAccess): Promise<Lookup> =>
   attempt(async () => {
     if (cluster === undefined || region === undefined || name === undefined)
-      throw new Unseen('EKS cluster, region and name of the profile are not all known');
+      throw new Unseen('EKS cluster, region, and name of the profile are not all known');
     return seen((await aws.open(region)).profiles.describe(cluster, name));
   });
 

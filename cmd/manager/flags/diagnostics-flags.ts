@@ -18,17 +18,17 @@ export const DIAGNOSTICS_FLAGS = [
     value: 'ADDRESS',
     default: ':8443',
     variable: 'CAPAF_DIAGNOSTICS_ADDRESS',
-    help: 'Address of /metrics, /debug/flags/v and /debug/pprof, in HTTPS and for users with permission; 0: not served',
+    help: 'Address of /metrics, /debug/flags/v, and /debug/pprof, served over HTTPS to authorized users; 0: not served',
   },
   {
     name: 'insecure-diagnostics',
     variable: 'CAPAF_INSECURE_DIAGNOSTICS',
-    help: 'Serve --diagnostics-address in plain HTTP, without authentication, and only /metrics',
+    help: 'Serve only /metrics on --diagnostics-address, over plain HTTP and without authentication',
   },
   {
     name: 'metrics-cert-path',
     value: 'DIRECTORY',
-    help: 'Directory with the certificate for --diagnostics-address, which is read again when it changes. Default: a self-signed certificate',
+    help: 'Directory of the certificate for --diagnostics-address, which the manager reloads when it changes. Default: a self-signed certificate',
   },
   { name: 'metrics-cert-name', value: 'FILE', default: 'tls.crt', help: 'Certificate file in --metrics-cert-path' },
   { name: 'metrics-cert-key', value: 'FILE', default: 'tls.key', help: 'Key file in --metrics-cert-path' },
@@ -36,12 +36,12 @@ export const DIAGNOSTICS_FLAGS = [
     name: 'tls-min-version',
     value: 'VERSION',
     default: DEFAULT_MIN_TLS_VERSION,
-    help: 'Minimum TLS version of --diagnostics-address: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13',
+    help: 'Minimum TLS version of --diagnostics-address: VersionTLS10, VersionTLS11, VersionTLS12, or VersionTLS13',
   },
   {
     name: 'tls-cipher-suites',
     value: 'LIST',
-    help: 'Cipher suites of --diagnostics-address for TLS 1.2 and older, by their names in Go, separated by commas. Default: those of Node.js',
+    help: 'Cipher suites of --diagnostics-address for TLS 1.2 and older, as comma-separated Go names. Default: the cipher suites of Node.js',
   },
 ] as const;
 

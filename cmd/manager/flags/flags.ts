@@ -25,7 +25,7 @@ export const FLAGS = [
     name: 'sync-period',
     value: 'DURATION',
     default: '10m',
-    help: 'Interval between two comparisons of a settled object with AWS',
+    help: 'How often each object is compared with AWS while nothing changes',
   },
   {
     name: 'awsfargateprofile-concurrency',
@@ -35,7 +35,7 @@ export const FLAGS = [
   {
     name: 'max-concurrent-reconciles',
     value: 'N',
-    help: 'The same as --awsfargateprofile-concurrency, which has priority; cluster-api-operator sets it',
+    help: 'Same as --awsfargateprofile-concurrency, which takes precedence; cluster-api-operator sets this flag',
   },
   ...LIMIT_FLAGS,
   {
@@ -46,26 +46,26 @@ export const FLAGS = [
   {
     name: 'instance-groups',
     variable: 'CAPAF_INSTANCE_GROUPS',
-    help: 'Make an AWSFargateProfile of each InstanceGroup of keiko (instancemgr.keikoproj.io) whose provisioner is eks-fargate. Needs --allow-eks-cluster',
+    help: 'Create an AWSFargateProfile for each keiko InstanceGroup (instancemgr.keikoproj.io) whose provisioner is eks-fargate. Requires --allow-eks-cluster',
   },
   { name: 'leader-elect', help: 'Elect a leader with a Lease. Required with more than one replica' },
   {
     name: 'leader-elect-lease-duration',
     value: 'DURATION',
     default: seconds(DEFAULT_TIMINGS.leaseDuration),
-    help: 'Time after which another manager takes a Lease that the leader does not renew',
+    help: 'Time after which another manager takes over a Lease that the leader has not renewed',
   },
   {
     name: 'leader-elect-renew-deadline',
     value: 'DURATION',
     default: seconds(DEFAULT_TIMINGS.renewDeadline),
-    help: 'Time for which the leader tries to renew the Lease before it exits',
+    help: 'Time during which the leader tries to renew the Lease before it exits',
   },
   {
     name: 'leader-elect-retry-period',
     value: 'DURATION',
     default: seconds(DEFAULT_TIMINGS.retryPeriod),
-    help: 'Time between two attempts to take or renew the Lease',
+    help: 'Time between two attempts to acquire or renew the Lease',
   },
   {
     name: 'leader-elect-namespace',
@@ -75,7 +75,7 @@ export const FLAGS = [
   {
     name: 'leader-election-id',
     value: '[NAMESPACE/]NAME',
-    help: 'Name of the Lease. Default: capaf-leader-election, with the values of --namespace and --watch-filter, so that managers of different objects have different Leases',
+    help: 'Name of the Lease. Default: capaf-leader-election with the values of --namespace and --watch-filter, so that managers of different objects use different Leases',
   },
   {
     name: 'manager-namespace',
@@ -94,14 +94,14 @@ export const FLAGS = [
     help: 'Address of /healthz and /readyz; 0: not served',
   },
   ...DIAGNOSTICS_FLAGS,
-  { name: 'logging-format', value: 'text|json', default: 'text', help: 'Format of the log lines' },
+  { name: 'logging-format', value: 'text|json', default: 'text', help: 'Log format' },
   {
     name: 'v',
     short: 'v',
     value: 'N',
     default: '0',
     variable: 'CAPAF_LOGLEVEL',
-    help: 'Log verbosity; from 4 on, each AWS call and each reconcile is logged',
+    help: 'Log verbosity; at 4 and above, the manager logs each AWS call and each reconcile',
   },
   {
     name: 'service-endpoints',

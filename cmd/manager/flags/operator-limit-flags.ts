@@ -5,26 +5,26 @@ export const LIMIT_FLAGS = [
   {
     name: 'require-permissions-boundary',
     value: 'ARN',
-    help: 'Permissions boundary of every role that this manager creates or corrects. * in place of partition or account stands for that of the EKS cluster. Default: spec.rolePermissionsBoundary',
+    help: "Permissions boundary of every role that this manager creates or corrects. An * as the partition or account stands for the EKS cluster's partition or account. Default: spec.rolePermissionsBoundary",
   },
   {
     name: 'allow-role-arn',
     value: 'PATTERN',
     isList: true,
-    help: 'Roles that spec.roleARN, or spec.roleName of an existing role, may name; none: no role. Can be repeated. Default: all roles',
+    help: 'Existing roles allowed in spec.roleARN and spec.roleName; none: no role. Can be repeated. Default: all roles',
   },
   {
     name: 'allow-policy-arn',
     value: 'PATTERN',
     isList: true,
-    help: 'Policies that spec.roleAdditionalPolicies may name; none: no policy. Can be repeated. Default: all policies',
+    help: 'Policies allowed in spec.roleAdditionalPolicies; none: no policy. Can be repeated. Default: all policies',
   },
   {
     name: 'allow-eks-cluster',
     value: 'PATTERN',
     isList: true,
     variable: 'CAPAF_ALLOW_EKS_CLUSTERS',
-    help: 'EKS clusters that spec.eksCluster may name: <namespace>=<account>/<region>/<EKS cluster>, with * and ? in namespace and EKS cluster. Can be repeated, or have several patterns with commas between them. Default: none',
+    help: 'EKS clusters allowed in spec.eksCluster: <namespace>=<account>/<region>/<EKS cluster>; the namespace and the EKS cluster may contain * and ?. Can be repeated, or contain several patterns separated by commas. Default: none',
   },
 ] as const;
 

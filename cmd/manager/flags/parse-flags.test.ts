@@ -28,11 +28,11 @@ const INVALID_COMMAND_LINES: readonly (readonly [args: readonly string[], messag
   [['--awsfargateprofile-concurrency', '0'], '--awsfargateprofile-concurrency: "0" is not a whole number from 1 up'],
   [
     ['--namespace', 'Not_A_Name'],
-    '--namespace: "Not_A_Name" is not the name of a namespace; use lower-case letters, digits and hyphens',
+    '--namespace: "Not_A_Name" is not the name of a namespace; use lower-case letters, digits, and hyphens',
   ],
   [
     ['--namespace', '../secrets'],
-    '--namespace: "../secrets" is not the name of a namespace; use lower-case letters, digits and hyphens',
+    '--namespace: "../secrets" is not the name of a namespace; use lower-case letters, digits, and hyphens',
   ],
   [
     ['--health-addr', 'nine'],

@@ -174,7 +174,7 @@ function namespaceName(name: FlagName, text: Text): string | undefined {
   const value = text(name);
   if (value === '') return undefined;
   if (NAMESPACE.test(value)) return value;
-  throw new Error(`--${name}: "${value}" is not the name of a namespace; use lower-case letters, digits and hyphens`);
+  throw new Error(`--${name}: "${value}" is not the name of a namespace; use lower-case letters, digits, and hyphens`);
 }
 
 function leaseId(text: Text): LeaseId | undefined {
@@ -183,7 +183,7 @@ function leaseId(text: Text): LeaseId | undefined {
   const id = parseLeaseId(value);
   if (id !== undefined) return id;
   throw new Error(
-    `--leader-election-id: "${value}" is not the name of a Lease, nor NAMESPACE/NAME; use lower-case letters, digits, hyphens and dots`,
+    `--leader-election-id: "${value}" is not the name of a Lease, nor NAMESPACE/NAME; use lower-case letters, digits, hyphens, and dots`,
   );
 }
 

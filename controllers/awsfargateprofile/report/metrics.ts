@@ -52,7 +52,7 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
   const sources: ProfileMetricsSource[] = [];
   const profiles = new Gauge({
     name: 'capaf_awsfargateprofiles',
-    help: 'Number of AWSFargateProfiles by phase and by the reason of the condition that the phase is named after. Only the leader reports.',
+    help: 'Number of AWSFargateProfiles, by phase and by the reason of the condition after which the phase is named. Only the leader reports.',
     labelNames: ['phase', 'reason'],
     registers: [],
     collect() {
@@ -83,23 +83,23 @@ export function profileMetrics(registry: Registry): ProfileMetrics {
     );
   count('reason', overlapsOf, {
     name: 'capaf_awsfargateprofiles_overlapping',
-    help: 'Number of AWSFargateProfiles whose condition SelectorsOverlap is True, by its reason. Only the leader reports.',
+    help: 'Number of AWSFargateProfiles whose SelectorsOverlap condition is True, by its reason. Only the leader reports.',
     labels: OVERLAP_REASONS,
   });
   count('step', replacementsOf, {
     name: 'capaf_awsfargateprofiles_replacing',
-    help: 'Number of AWSFargateProfiles of which a Fargate profile is being replaced, by the step. Only the leader reports.',
+    help: 'Number of AWSFargateProfiles whose Fargate profile is being replaced, by step. Only the leader reports.',
     labels: REPLACEMENT_STEPS,
   });
   const timeToReady = new Histogram({
     name: 'capaf_awsfargateprofile_time_to_ready_seconds',
-    help: 'From the creation of an AWSFargateProfile to the first time that it is Ready, in seconds. Only the leader reports.',
+    help: 'Time from the creation of an AWSFargateProfile until it is first Ready, in seconds. Only the leader reports.',
     buckets: READY_BUCKETS_SECONDS,
     registers: [registry],
   });
   const evictions = new Counter({
     name: 'capaf_pod_evictions_total',
-    help: 'Requests to evict a pod before its Fargate profile is deleted, by the answer of the workload cluster: accepted, gone (there is no such pod), refused (usually by a PodDisruptionBudget).',
+    help: "Requests to evict a pod before its Fargate profile is deleted, by the workload cluster's response: accepted, gone (the pod no longer exists), or refused (usually by a PodDisruptionBudget).",
     labelNames: ['result'],
     registers: [registry],
   });
@@ -186,14 +186,14 @@ export interface LaneMetrics {
 export function laneMetrics(registry: Registry): LaneMetrics {
   const waits = new Histogram({
     name: 'capaf_cluster_queue_wait_seconds',
-    help: 'How long a profile has waited until it could start its change in EKS, which changes one profile of a cluster at a time, in seconds.',
+    help: 'Time that a profile waited before it could start its change in EKS, in seconds. EKS changes one profile per cluster at a time.',
     buckets: WAIT_BUCKETS_SECONDS,
     registers: [registry],
   });
   const counts: (() => number)[] = [];
   const waiting = new Gauge({
     name: 'capaf_cluster_queue_waiting',
-    help: 'Number of profiles that wait for their turn to be changed in EKS.',
+    help: 'Number of profiles that wait until EKS can change them.',
     registers: [],
     collect() {
       this.set(counts.reduce((sum, count) => sum + count(), 0));

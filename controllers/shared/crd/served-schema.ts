@@ -175,7 +175,7 @@ export interface SchemaMetrics {
 export function schemaMetrics(registry: Registry): SchemaMetrics {
   const gauge = new Gauge({
     name: 'capaf_foreign_schema',
-    help: '1 while the API server serves AWSFargateProfiles with the CRD of another provider, which drops fields that this provider needs.',
+    help: "1 while the API server serves AWSFargateProfiles with another provider's CRD, which drops fields that this provider needs.",
     registers: [registry],
   });
   gauge.set(0);

@@ -45,7 +45,7 @@ function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
   ] as const) {
     if (!ALLOWED.test(text)) {
       problems.push(
-        `${tag}: the ${part} may contain only letters, digits and spaces of any language, and _ . : / = + - @`,
+        `${tag}: the ${part} may contain only letters, digits, and spaces of any language, and _ . : / = + - @`,
       );
     }
   }

@@ -130,11 +130,11 @@ describe('Tags', () => {
       'tag "note" of the AWSFargateProfile: the value has 257 characters, but AWS allows only 256',
       'a tag of the control plane has an empty key',
       'tag "AWS:cloudformation:stack" of the control plane: AWS reserves keys that begin with "aws:"',
-      'tag "semi" of the control plane: the value may contain only letters, digits and spaces of any language, and _ . : / = + - @',
+      'tag "semi" of the control plane: the value may contain only letters, digits, and spaces of any language, and _ . : / = + - @',
     );
   });
 
-  it('have letters, digits and spaces of any language, and are counted in characters', () => {
+  it('have letters, digits, and spaces of any language, and are counted in characters', () => {
     const international = { owner: 'Équipe Données', 所有者: '平台\u3000团队 ٣', ['𝒳'.repeat(128)]: '𝒳'.repeat(256) };
     const sources = { clusterName, object: none, controlPlane: international };
     for (const tags of [profileTags(owner, sources), roleTags(place, sources)]) {

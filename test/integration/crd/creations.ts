@@ -21,7 +21,7 @@ const BAD_PROFILE_NAME =
   'The Fargate profile name parameter contains invalid characters. It should begin with letter or digit and can have ' +
   'any of the following characters: the set of Unicode letters, digits, hyphens and underscores.';
 const FORBIDDEN_CHARACTER =
-  'has a character that AWS does not allow; use letters, digits and spaces of any language, and _ . : / = + - @';
+  'has a character that AWS does not allow; use letters, digits, and spaces of any language, and _ . : / = + - @';
 const LENGTH_OF_KEY = 'is empty or too long; use 1 to 128 characters';
 const RESERVED = 'is reserved for controllers, which mark their own resources with it; use another key';
 const NO_VALUE = 'has no value; write a value, or "" for the empty one';
@@ -31,7 +31,7 @@ const BESIDE_ARN =
 const NOT_A_POLICY =
   'not the ARN of a managed policy; use an ARN such as arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
 const OBJECT_NAME_FORM =
-  'use lower-case letters, digits, hyphens and dots, with a letter or digit at the beginning and the end of each part';
+  'use lower-case letters, digits, hyphens, and dots, with a letter or digit at the beginning and the end of each part';
 const ROLE = 'arn:aws:iam::123456789012:role/pods';
 const POLICY = 'arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
 
@@ -135,7 +135,7 @@ const ROWS: readonly Row[] = [
     invalid(
       'eksCluster.name',
       LONG_NAME,
-      'not the name of a cluster in EKS; use letters, digits, hyphens and underscores',
+      'not the name of a cluster in EKS; use letters, digits, hyphens, and underscores',
     ),
   ],
 
@@ -200,7 +200,7 @@ const ROWS: readonly Row[] = [
   ],
   ['every character that AWS allows in tags', { additionalTags: { 'aZ9 _.:=+-@/': 'aZ9 _.:=+-@/', empty: '' } }],
   [
-    'letters, digits and spaces of any language in tags',
+    'letters, digits, and spaces of any language in tags',
     { additionalTags: { owner: 'Équipe Données', 所有者: '平台\u3000团队 ٣', 'Équipe 𝒳': 'é'.repeat(256) } },
   ],
   [

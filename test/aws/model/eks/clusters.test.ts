@@ -58,7 +58,7 @@ describe('EKS clusters and tags', () => {
     expect([malformed.code, malformed.status]).to.deep.equal(['BadRequestException', 400]);
   });
 
-  it('have tags with letters, digits and spaces of any language', () => {
+  it('have tags with letters, digits, and spaces of any language', () => {
     const resourceArn = fixture.cluster.arn;
     const tags = { owner: 'Équipe Données', 所有者: '平台 ٣', ['𝒳'.repeat(128)]: '𝒳'.repeat(256) };
     fixture.run('eks', 'TagResource', { resourceArn, tags });

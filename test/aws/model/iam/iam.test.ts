@@ -119,7 +119,7 @@ describe('IAM roles', () => {
     });
   });
 
-  it('have tags with letters, digits and spaces of any language', () => {
+  it('have tags with letters, digits, and spaces of any language', () => {
     const tag = { Key: '𝒳'.repeat(128), Value: 'Équipe Données ٣' };
     run('TagRole', { RoleName: 'pods', Tags: [tag] });
     expect(getRole('pods')['Tags']).to.deep.include(tag);
