@@ -135,6 +135,17 @@ describe('parseFlags', () => {
       expect(isLeft(parseFlags([`--leader-elect=${value}`])), value).to.equal(true);
   });
 
+  it('accepts only true and false for a switch that a variable of a release sets', () => {
+    expect(flagsOf('--manage-crd=true').managesCrd).to.equal(true);
+    expect(flagsOf('--manage-crd', '--manage-crd=false').managesCrd).to.equal(false);
+    for (const value of ['1', 't', 'T', 'TRUE', 'True', '0', 'F'])
+      expect(parseFlags([`--manage-crd=${value}`]), value).to.deep.equal(
+        left(
+          `--manage-crd: "${value}" is neither true nor false; use one of true, false. In a release, the variable CAPAF_MANAGE_CRD sets this flag`,
+        ),
+      );
+  });
+
   it('knows which variables of a release set which flags', () => {
     const release = readFileSync(new URL('../../../config/release/kustomization.yaml', import.meta.url), 'utf8');
     const inRelease = [...release.matchAll(/--([a-z-]+)=\$\{(\w+)/g)].map(

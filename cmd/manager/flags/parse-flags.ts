@@ -93,8 +93,10 @@ function toNodeForm(arg: string): string {
   const flag = ALL_FLAGS.find((each) => each.name === name);
   if (flag === undefined) return arg;
   if (flag.value !== undefined) return value === undefined ? `--${name}` : `--${name}=${value}`;
-  if (value === undefined || TRUE.test(value)) return `--${name}`;
-  if (FALSE.test(value)) return `--no-${name}`;
+  // The RBAC rules of a release recognize only the exact value true of a variable.
+  const [yes, no] = flag.variable === undefined ? [TRUE, FALSE] : [/^true$/, /^false$/];
+  if (value === undefined || yes.test(value)) return `--${name}`;
+  if (no.test(value)) return `--no-${name}`;
   throw new Error(`--${name}: "${value}" is neither true nor false; use one of true, false`);
 }
 
