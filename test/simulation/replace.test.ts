@@ -65,10 +65,11 @@ const privateSubnets = (world: ReplacingWorld): readonly string[] => world.ours(
 describe('an object with updateStrategy Replace', () => {
   it('makes the changes in the picture of docs/replace.md, in their order', async () => {
     const picture = takeBlocks('docs/replace.md', import.meta.url).next('sequenceDiagram');
-    const drawn = [...picture.matchAll(/Object->>EKS: (create|delete) (the role of )?web/g)].map(
+    const drawn = [...picture.matchAll(/Object->>EKS: (create|delete) (the role of )?/g)].map(
       ([, verb, ofRole]) =>
         `${verb === 'create' ? 'Create' : 'Delete'}${ofRole === undefined ? 'FargateProfile' : 'Role'}`,
     );
+    expect(drawn).to.have.length(3);
     const world = new ReplacingWorld();
     await world.startWatched();
     const { length } = world.mutations();
