@@ -14,7 +14,7 @@ const NATURES: Readonly<Record<Nature, string>> = {
   wait: 'waits',
   retry: 'retries',
   outage: 'retries',
-  human: '**needs you**',
+  human: '**needs you to act**',
 };
 
 type ReportedName = keyof ReportedFacts;

@@ -31,7 +31,7 @@ export const fieldTable = (field: 'spec' | 'status'): string => {
     const standard = node.default === undefined ? '' : `\`${JSON.stringify(node.default)}\``;
     return `| \`${path}\` | ${typeOf(node)} | ${standard} | ${cell(node.description ?? '')} |`;
   });
-  return ['| Field | Type | Default | |', '|---|---|---|---|', ...lines].join('\n');
+  return ['| Field | Type | Default | Description |', '|---|---|---|---|', ...lines].join('\n');
 };
 
 const ruleRows = (schema: OpenApi, path: string): readonly string[] => [

@@ -49,7 +49,7 @@ export const Selector = object(
     labels: optional(
       map(string({ nullable: true, maxLength: WIDE.labelValue, rules: LABEL_VALUE_RULES }), {
         description:
-          'The labels of the pods: a pod must have all of them. Default: every pod of the namespace. The wildcards * and ? ' +
+          'The labels that a pod must have, all of them. Default: every pod in the namespace matches. The wildcards * and ? ' +
           'are allowed in keys and values. EKS allows five labels per selector; AWS raises this quota on request.',
         maxProperties: WIDE.list,
         rules: LABELS_RULES,
@@ -63,8 +63,8 @@ export interface Selector extends TypeOf<typeof Selector> {}
 const IdentityRef = object(
   {
     kind: string({
-      description: 'AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity.',
-      wanted: 'AWSClusterControllerIdentity, AWSClusterRoleIdentity or AWSClusterStaticIdentity',
+      description: 'AWSClusterControllerIdentity, AWSClusterRoleIdentity, or AWSClusterStaticIdentity.',
+      wanted: 'AWSClusterControllerIdentity, AWSClusterRoleIdentity, or AWSClusterStaticIdentity',
       maxLength: WIDE.text,
     }),
     name: string({
@@ -76,8 +76,8 @@ const IdentityRef = object(
   },
   {
     description:
-      'The identity of Cluster API Provider AWS with whose credentials the controller calls AWS; its allowedNamespaces must ' +
-      "allow the namespace of this object. Default: the controller's own credentials, under the rules of the " +
+      'The Cluster API Provider AWS identity whose credentials the controller uses; its allowedNamespaces must ' +
+      "allow this object's namespace. Default: the controller's own credentials, under the rules of the " +
       'AWSClusterControllerIdentity "default" if there is one. Can be changed at any time.',
     rules: IDENTITY_REF_RULES,
   },
@@ -93,7 +93,7 @@ export const EksClusterReference = object(
     }),
     region: optionalText(
       string({
-        description: 'The AWS region of the EKS cluster. Default: the region of the manager. Immutable.',
+        description: "The AWS region of the EKS cluster. Default: the manager's region. Immutable.",
         maxLength: WIDE.text,
         rules: REGION_RULES,
       }),
@@ -102,8 +102,8 @@ export const EksClusterReference = object(
   },
   {
     description:
-      'An EKS cluster that Cluster API does not manage. The administrator of the manager must allow it for ' +
-      'the namespace with the flag --allow-eks-cluster. For a Cluster of Cluster API use clusterName.',
+      'An EKS cluster that Cluster API does not manage. The administrator must allow it for the namespace with the ' +
+      'flag --allow-eks-cluster. For a cluster that Cluster API manages, use clusterName.',
     rules: EKS_CLUSTER_RULES,
   },
 );
@@ -111,9 +111,9 @@ export interface EksClusterReference extends TypeOf<typeof EksClusterReference> 
 
 const UpdateStrategyType = oneOf(['Reject', 'Replace'], {
   description:
-    'How a change of selectors, subnetIDs, profileName, roleARN or roleName is handled, which EKS cannot make to an existing ' +
-    'profile. Reject: the API server rejects the change once the profile is provisioned. Replace: the controller creates a ' +
-    'new profile, and deletes the old one when the new one is ACTIVE; EKS then stops the pods of the old profile immediately, ' +
+    'How the controller handles a change to selectors, subnetIDs, profileName, roleARN, or roleName. EKS cannot make ' +
+    'these changes to an existing profile. Reject: the API server rejects the change once the profile is provisioned. Replace: the controller creates a ' +
+    "new profile, and deletes the old profile when the new one is ACTIVE; EKS then stops the old profile's pods immediately, " +
     'without regard to PodDisruptionBudgets. Default: Reject. Can be changed at any time.',
 });
 
@@ -124,7 +124,7 @@ const Replace = object(
     keepPredecessorFor: optional(
       string({
         description:
-          'How long the old profile stays after the new one has become ACTIVE: a duration such as 30m or ' +
+          'How long the old profile remains after the new profile has become ACTIVE: a duration such as 30m or ' +
           '1h30m, at most 168h. The controller waits at least 30 seconds. Default: 0s.',
         maxLength: MAX_DURATION_TEXT,
         rules: KEEP_RULES,
@@ -133,36 +133,36 @@ const Replace = object(
     drainTimeout: optional(
       string({
         description:
-          'Evict the pods of the old profile before it is deleted, as kubectl drain does, and wait for them and for their ' +
-          `PodDisruptionBudgets for at most this long: a duration such as 10m or 1h30m, at most ${LONGEST_DRAIN}. Only pods that the new ` +
-          'profile takes and that have a controller other than a Job are evicted. The AWS identity of the controller needs ' +
+          "Evict the old profile's pods before the profile is deleted, as kubectl drain does, and wait for them and for their " +
+          `PodDisruptionBudgets for at most this long: a duration such as 10m or 1h30m, at most ${LONGEST_DRAIN}. The controller evicts only ` +
+          "pods that the new profile takes and that have a controller other than a Job. The controller's AWS identity needs " +
           'access to the EKS cluster: see docs/drain.md. Default: no eviction.',
         maxLength: MAX_DURATION_TEXT,
         rules: DRAIN_RULES,
       }),
     ),
   },
-  { description: 'Settings of the update strategy Replace.' },
+  { description: 'Settings of the Replace strategy.' },
 );
 
 const UpdateStrategy = object(
   { type: optional(UpdateStrategyType), replace: optional(Replace) },
-  { description: 'How a change is handled that EKS cannot make to an existing profile.' },
+  { description: 'How the controller handles changes that EKS cannot make to an existing profile.' },
 );
 
 // No default: after another provider's CRD has dropped `Retain`, a default `Delete` would override the annotation
 // aws-fargate.cluster.x-k8s.io/retain, in which the controller repeats `Retain`.
 const DeletionPolicy = oneOf(['Delete', 'Retain'], {
   description:
-    'What happens in AWS when this object is deleted. Delete: the profile is deleted, and the role if this controller ' +
-    'created it. Retain: profile and role stay, with their tags, and a new object of the same name uses them again; EKS does ' +
+    'What happens in AWS when this object is deleted. Delete: the controller deletes the profile, and the role if the controller ' +
+    'created or adopted it. Retain: the profile and the role remain, with their tags, and a new object with the same name uses them again; EKS does ' +
     'not delete a cluster that still has profiles. Default: Delete, unless the object has the annotation ' +
     'aws-fargate.cluster.x-k8s.io/retain, which the controller sets for Retain. Can be changed at any time.',
 });
 
 export const AdoptionPolicy = oneOf(['Owned', 'Always', 'Never'], {
   description:
-    'What happens if EKS already has a profile of this name. Owned: the controller adopts the profile if its tags say that ' +
+    'What happens if EKS already has a profile with this name. Owned: the controller adopts the profile if its tags say that ' +
     'it belongs to this object, or that Cluster API Provider AWS created it for this object. Always: the controller also ' +
     'adopts a profile that has no owner tag and equals the spec, including the role. Never: the controller does not change an ' +
     'existing profile, even with matching tags. An adopted profile is deleted with the object.',
@@ -175,8 +175,7 @@ export const AWSFargateProfileSpec = object(
     clusterName: optionalText(
       text(ClusterName, {
         description:
-          'The name of the Cluster of the profile, in the same namespace. Exactly one of clusterName and eksCluster is ' +
-          'required. Immutable.',
+          "The name of the profile's Cluster, in the same namespace. Set exactly one of clusterName and eksCluster. Immutable.",
         maxLength: WIDE.text,
         rules: CLUSTER_NAME_RULES,
       }),
@@ -187,7 +186,7 @@ export const AWSFargateProfileSpec = object(
         description:
           'The name of the profile in EKS. Default: the name in status.profileName, as long as that profile belongs to this ' +
           'object; otherwise <namespace>_<name>, or a hash of it if it is too long. At most 100 letters, digits, hyphens, and underscores. If several profiles match a ' +
-          `pod, EKS uses the first by name. ${REPLACED}`,
+          `pod, EKS uses the profile whose name sorts first. ${REPLACED}`,
         maxLength: WIDE.text,
         rules: PROFILE_NAME_RULES,
       }),
@@ -204,11 +203,11 @@ export const AWSFargateProfileSpec = object(
     ),
     subnetIDs: optional(
       list(
-        string({ description: 'The id of a private subnet in AWS.', maxLength: WIDE.text, rules: SUBNET_ID_RULES }),
+        string({ description: 'The ID of a private subnet in AWS.', maxLength: WIDE.text, rules: SUBNET_ID_RULES }),
         {
           description:
-            'The ids of the private subnets in which the pods run. Default, also if empty: the private subnets that the ' +
-            'control plane has when the profile is created, or with eksCluster those that EKS chooses; status.subnets shows ' +
+            'The IDs of the private subnets in which the pods run. Default, also if empty: the private subnets that the ' +
+            'control plane has when the profile is created; with eksCluster, the subnets that EKS chooses. status.subnets shows ' +
             `them. ${REPLACED}`,
           maxItems: WIDE.subnets,
           'x-kubernetes-list-type': 'atomic',
@@ -218,7 +217,7 @@ export const AWSFargateProfileSpec = object(
     additionalTags: optional(
       map(string({ nullable: true, maxLength: WIDE.text, rules: TAG_VALUE_RULES }), {
         description:
-          'Additional tags of the profile, and of the role if this controller created it. The additionalTags of the control ' +
+          'Additional tags of the profile, and of the role if the controller created or adopted it. The additionalTags of the control ' +
           "plane and the controller's own tags are set too. IAM ignores the case of letters in keys, so two keys that differ " +
           `only in case must have the same value, unless roleARN is set. At most ${MAX_ADDITIONAL_TAGS}. Can be changed at any time; the ` +
           'controller removes only tags that it has set.',
@@ -229,8 +228,8 @@ export const AWSFargateProfileSpec = object(
     roleARN: optionalText(
       text(RoleArn, {
         description:
-          'The ARN of an existing IAM role that is used as pod execution role. The controller never changes or deletes it. ' +
-          'Its path must be / if the cluster authenticates by the aws-auth ConfigMap only. Default: the role of roleName. Cannot be combined with roleName, rolePath, rolePermissionsBoundary or ' +
+          'The ARN of an existing IAM role to use as the pod execution role. The controller never changes or deletes it. ' +
+          'Its path must be / if the cluster authenticates by the aws-auth ConfigMap only. Default: the role of roleName. Cannot be combined with roleName, rolePath, rolePermissionsBoundary, or ' +
           `roleAdditionalPolicies. ${REPLACED}`,
         maxLength: WIDE.arn,
         rules: ROLE_ARN_RULES,
@@ -269,7 +268,7 @@ export const AWSFargateProfileSpec = object(
     roleAdditionalPolicies: optional(
       list(string({ description: 'The ARN of a managed policy.', maxLength: WIDE.arn, rules: POLICY_ARN_RULES }), {
         description:
-          'The ARNs of more managed policies for the role that the controller creates, for example to send logs to ' +
+          'The ARNs of additional managed policies for the role that the controller creates, for example to send logs to ' +
           'CloudWatch. Default: none; AmazonEKSFargatePodExecutionRolePolicy is always attached. Can be changed at any time.',
         maxItems: WIDE.list,
         'x-kubernetes-list-type': 'atomic',
@@ -280,7 +279,7 @@ export const AWSFargateProfileSpec = object(
     adoptionPolicy: optional(AdoptionPolicy),
   },
   {
-    description: 'The desired state of the profile in EKS and of the role of its pods.',
+    description: "The desired state of the profile in EKS and of its pods' role.",
     wanted: 'selectors, and clusterName or eksCluster',
     rules: SPEC_RULES,
   },

@@ -15,7 +15,7 @@ import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../na
 import { WIDE } from './spec.ts';
 
 export const ConditionStatus = oneOf(['True', 'False', 'Unknown'], {
-  description: 'Whether the condition holds: True, False or Unknown.',
+  description: 'Whether the condition applies: True, False, or Unknown.',
 });
 export type ConditionStatus = TypeOf<typeof ConditionStatus>;
 
@@ -40,19 +40,17 @@ export const Condition = object(
         maxLength: 1024,
       }),
     ),
-    message: optional(
-      string({ description: 'What is wrong with which object, and what you can do.', maxLength: MAX_MESSAGE }),
-    ),
+    message: optional(string({ description: 'What is wrong, and what you can do.', maxLength: MAX_MESSAGE })),
     severity: optional(
       string({
         description:
-          'The severity of a status of False. Not set by this controller; conditions of Cluster API Provider AWS can have it.',
+          'The severity if the status is False. This controller does not set it, but conditions of Cluster API Provider AWS can have it.',
         maxLength: 32,
       }),
     ),
   },
   {
-    description: 'One aspect of the state of the object.',
+    description: "One aspect of the object's state.",
     required: ['lastTransitionTime', 'status', 'type'],
   },
 );
@@ -63,12 +61,12 @@ const Initialization = object(
     provisioned: optional(
       boolean({
         description:
-          'True once the profile has been ACTIVE in EKS with all fields as in the spec. Until then every field but ' +
-          'clusterName can be corrected; afterwards the fields that EKS cannot change are immutable.',
+          'True once the profile has been ACTIVE in EKS with all fields as in the spec. Until then, you can correct every field ' +
+          'except clusterName and the name and region in eksCluster; afterward, the fields that EKS cannot change are immutable.',
       }),
     ),
   },
-  { description: 'Progress of the first provisioning. Once set, it stays, also if the profile fails later.' },
+  { description: 'Progress of the first provisioning. Once set, it remains, even if the profile fails later.' },
 );
 
 const StatusIdentityRef = object(
@@ -85,30 +83,30 @@ export const StatusRole = object(
     id: optional(
       string({
         description:
-          'The unique id of the role in IAM. A recreated role has another id, and an EKS access ' +
+          'The unique ID of the role in IAM. A recreated role has a different ID, and an EKS access ' +
           'entry for the former role does not apply to it.',
       }),
     ),
     managed: optional(
       boolean({
         description:
-          'True if the controller owns the role: it created or adopted the role, corrects it, and deletes it with the object. ' +
+          'True if the controller owns the role: the controller created or adopted the role, corrects it, and deletes it with the object. ' +
           'False if the controller only uses the role.',
       }),
     ),
     attachedPolicies: optional(
       list(string(), {
         description:
-          'The ARNs of the managed policies that this controller attached to the role. A tag of the role records them, and ' +
-          'only such policies are detached.',
+          "The ARNs of the managed policies that this controller attached to the role. One of the role's tags records them, and " +
+          'the controller detaches only these policies.',
         'x-kubernetes-list-type': 'atomic',
       }),
     ),
     permissionsBoundary: optional(
       string({
         description:
-          'The ARN of the permissions boundary that this controller put on the role. A tag of the role records it, and only ' +
-          'such a boundary is removed.',
+          "The ARN of the permissions boundary that this controller set on the role. One of the role's tags records it, and " +
+          'the controller removes only this boundary.',
       }),
     ),
   },
@@ -121,7 +119,7 @@ const Predecessor = object(
     name: optionalText(text(ProfileName, { description: 'The name of the profile in EKS.' })),
     status: optional(string({ description: 'The status of the profile in EKS.' })),
   },
-  { description: 'A profile of this object that another one replaces.' },
+  { description: 'A profile of this object that another profile replaces.' },
 );
 
 export const HealthIssue = object(
@@ -129,7 +127,7 @@ export const HealthIssue = object(
     code: optional(
       string({
         description:
-          'The code of the issue in EKS: PodExecutionRoleAlreadyInUse, AccessDenied, ClusterUnreachable or InternalFailure.',
+          'The code of the issue in EKS: PodExecutionRoleAlreadyInUse, AccessDenied, ClusterUnreachable, or InternalFailure.',
       }),
     ),
     message: optional(string({ description: 'The message of the issue, from EKS.' })),
@@ -168,13 +166,13 @@ export const AWSFargateProfileStatus = object(
       }),
     ),
     ready: optional(
-      boolean({ description: 'True while the condition Ready is True: the profile is ACTIVE and equals the spec.' }),
+      boolean({ description: 'True while the Ready condition is True: the profile is ACTIVE and matches the spec.' }),
     ),
     initialization: optional(Initialization),
     profileName: optionalText(
       text(ProfileName, {
         description:
-          'The name of the profile in EKS. During a replacement it is the old profile until the new one is ACTIVE.',
+          "The name of the profile in EKS. During a replacement, this is the old profile's name until the new profile is ACTIVE.",
       }),
     ),
     predecessors: optional(
@@ -192,16 +190,18 @@ export const AWSFargateProfileStatus = object(
     profileARN: optional(string({ description: 'The ARN of the profile in EKS.' })),
     profileStatus: optional(
       string({
-        description: 'The status of the profile in EKS: CREATING, ACTIVE, DELETING, CREATE_FAILED or DELETE_FAILED.',
+        description: 'The status of the profile in EKS: CREATING, ACTIVE, DELETING, CREATE_FAILED, or DELETE_FAILED.',
       }),
     ),
     eksClusterName: optionalText(
       text(EksClusterName, {
-        description: 'The name of the EKS cluster, which can differ from the name of the Cluster object.',
+        description: 'The name of the EKS cluster, which can differ from the name of the Cluster.',
       }),
     ),
     region: optional(string({ description: 'The AWS region of the EKS cluster.' })),
-    account: optionalText(text(AccountId, { description: 'The id of the AWS account of profile and role.' })),
+    account: optionalText(
+      text(AccountId, { description: 'The ID of the AWS account that contains the profile and the role.' }),
+    ),
     identityRef: optional(StatusIdentityRef),
     podExecutionRoleARN: optionalText(
       text(RoleArn, { description: 'The ARN of the pod execution role, with which EKS starts the pods.' }),
@@ -209,8 +209,7 @@ export const AWSFargateProfileStatus = object(
     role: optional(StatusRole),
     subnets: optional(
       list(string({ maxLength: WIDE.text }), {
-        description:
-          'The ids of the subnets in use: those of spec.subnetIDs, or the private subnets of the control plane.',
+        description: "The IDs of the profile's subnets in EKS.",
         maxItems: WIDE.subnets,
         'x-kubernetes-list-type': 'atomic',
       }),
@@ -218,15 +217,15 @@ export const AWSFargateProfileStatus = object(
     deletionPolicy: optional(
       string({
         description:
-          'The deletion policy in effect: Retain if spec.deletionPolicy says so, or if that field is absent and the object has ' +
+          'The deletion policy in effect: Retain if spec.deletionPolicy is Retain, or if that field is absent and the object has ' +
           'the annotation aws-fargate.cluster.x-k8s.io/retain; otherwise Delete.',
       }),
     ),
     createRequestedAt: optional(
       string({
         description:
-          'The time of a request to EKS to create the profile, until EKS shows the profile. In the minute after it, EKS can ' +
-          'still answer that the profile does not exist.',
+          'When the controller asked EKS to create the profile. Absent once EKS returns the profile. For up to a minute after the ' +
+          'request, EKS can still report that the profile does not exist.',
         format: 'date-time',
       }),
     ),
@@ -235,7 +234,7 @@ export const AWSFargateProfileStatus = object(
       list(Condition, {
         description:
           'The state of the object: Ready (the summary), IAMFargateRolesReady, EKSFargateProfileReady, CredentialsReady, ' +
-          'Available (some profile of the object is ACTIVE), Reconciling, Stalled (you must act), SelectorsOverlap (advice), Deleting, Paused.',
+          "Available (at least one of the object's profiles is ACTIVE), Reconciling, Stalled (you must act), SelectorsOverlap (advice), Deleting, and Paused.",
         'x-kubernetes-list-type': 'map',
         'x-kubernetes-list-map-keys': ['type'],
       }),

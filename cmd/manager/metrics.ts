@@ -44,7 +44,7 @@ type Stores = Readonly<Record<string, Pick<TypedStore<unknown>, 'unreadable'>>>;
 function unreadableObjectMetrics(registry: Registry) {
   const watched: Record<string, Stores[string]> = {};
   const help =
-    'Number of objects that the manager cannot decode. It does nothing for these objects and what depends on them.';
+    'Number of objects that the manager cannot decode. It does nothing for these objects or for anything that depends on them.';
   registerCollected(registry, { name: 'capaf_unreadable_objects', help, labelNames: ['kind'] }, (gauge) => {
     for (const [kind, { unreadable }] of Object.entries(watched)) gauge.set({ kind }, unreadable);
   });

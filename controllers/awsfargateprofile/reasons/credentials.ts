@@ -173,6 +173,6 @@ export const ACCOUNT_REASONS = {
       return `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain${leftover}`;
     },
     outlook: () =>
-      'With Retain, the controller ends the deletion without a change in AWS; until then it keeps retrying',
+      'With Retain, the controller completes the deletion without changing anything in AWS; until then, it keeps retrying',
   }),
 } as const;

@@ -30,7 +30,7 @@ const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
 
 /** With an access entry, EKS admits a role that has a path. */
 const CHANGE_MODE =
-  'change the authentication mode of the EKS cluster to API_AND_CONFIG_MAP (in spec.accessConfig.authenticationMode of its control plane, or with aws eks update-cluster-config), which cannot be undone';
+  'change the authentication mode of the EKS cluster to API_AND_CONFIG_MAP (in spec.accessConfig.authenticationMode of its control plane, or with aws eks update-cluster-config), a change that you cannot undo';
 
 type Named = { readonly name: string };
 

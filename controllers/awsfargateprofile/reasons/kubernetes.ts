@@ -81,7 +81,7 @@ export const CLUSTER_REASONS = {
     problem: ({ cluster, kind }) =>
       `the control plane of Cluster ${cluster} is of kind ${kind}, but a Fargate profile needs an AWSManagedControlPlane`,
     remedy: () =>
-      'Delete this object and create it for a Cluster whose spec.controlPlaneRef names an AWSManagedControlPlane, because spec.clusterName cannot be changed',
+      'Delete this object and create it for a Cluster whose spec.controlPlaneRef refers to an AWSManagedControlPlane, because spec.clusterName cannot be changed',
     outlook: () => 'Until then the controller does nothing for this object',
   }),
   ControlPlaneElsewhere: defineReason<{

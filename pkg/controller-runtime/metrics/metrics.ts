@@ -203,7 +203,7 @@ export function requestCounter(registry: Registry): CountRequest {
 export function cacheMetrics(registry: Registry, name: string) {
   const watched: Runnable[] = [];
   const help =
-    'For how long the watch of a kind has not worked, in seconds; 0 while it works or the API server does not serve the kind.';
+    'How long the watch for a kind has been failing, in seconds; 0 while it works or if the API server does not serve the kind.';
   registerCollected(registry, { name, help, labelNames: ['cache'] }, (gauge) => {
     for (const cache of watched) {
       const age = cache.outdatedFor?.();
