@@ -60,7 +60,7 @@ export interface AWSFargateProfileControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** How many objects with the same namespace, region and identity are reconciled at the same time. */
+  /** How many objects with the same namespace, region, and identity can be reconciled at the same time. */
   readonly concurrency: number;
   readonly resync: Ms;
 }
@@ -174,7 +174,10 @@ export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): 
   return onlyUnderOurSchema(reconcile, withCaches);
 }
 
-/** Groups objects by region and identity. Reads undecoded fields, because this function runs at each watch event. */
+/**
+ * Groups objects by region and identity. Reads undecoded fields, because the workqueue calls this function for each key
+ * that becomes ready.
+ */
 export function groupOf(
   { profiles, clusters, controlPlanes }: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes'>,
   key: ObjectKey,

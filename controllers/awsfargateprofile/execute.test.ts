@@ -44,7 +44,7 @@ import {
 } from './testing/reconcile-state.ts';
 import type { SimulatedAws } from './testing/simulated-aws.ts';
 
-/** Returns a writer whose patches of the record are answered by the function `write`, which gets the record as text. */
+/** Returns a writer that calls `write` for each patch of the record, with the record as text. */
 const notingWriter = (
   write: (object: AWSFargateProfile, text: string) => Promise<AWSFargateProfile | undefined>,
 ): TestServices['profileWriter'] => ({
@@ -59,7 +59,7 @@ describe('execute', () => {
   let services: TestServices;
   beforeEach(() => (services = newServices()));
 
-  /** Executes a plan, by default the plan in `pass`. */
+  /** Executes `planned`, by default the plan for the desired and the observed state in `reconcile`. */
   async function execution(reconcile: ReconcileState, over: ServiceOverrides = {}, planned?: Plan): Promise<Execution> {
     const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
     const guards = newGuards({ ...services, ...over, clock: services.clock, live: { ...services.live, ...over.live } });
@@ -446,7 +446,7 @@ describe('execute', () => {
         expect(await after('UntagResource', failure)).to.deep.equal({ end: 'in order', notices: [notice], did: WHOLE });
     });
 
-    it('that AWS refuses keeps its record: the changes after it that narrow the added tags are not made', async () => {
+    it('that AWS refuses prevents the later changes that would remove digests from the bookkeeping tags', async () => {
       const withLast = { ...planned, changes: [...planned.changes, ifAllMade({ ...untag, keys: ['record'] })] };
       const reconcile = reconcileStateFor(awsAsDesired());
       expect((await run(reconcile, {}, withLast)).did).to.have.length(4);
@@ -462,7 +462,7 @@ describe('execute', () => {
       });
     });
 
-    it('of the boundary that the operator requires does not even wait for that', async () => {
+    it('that sets the boundary required by the operator is a notice even after another error', async () => {
       const did = ['untagProfile done', 'setBoundary failed', 'setTrust done'];
       expect(await after('PutRolePermissionsBoundary', {})).to.deep.equal({
         end: 'in order',
@@ -586,7 +586,7 @@ describe('execute', () => {
       expect(idIn(aws)).to.equal('AROAEXAMPLE');
     });
 
-    it('stays while another profile uses it, which keeps no role from its removal', async () => {
+    it('stays while another profile uses the role, and the role does not count as kept', async () => {
       const theirs = aSimulatedProfile({ name: 'theirs', tags: {} });
       const result = await execution(reconcileStateFor(withEntry(awsWith(aSimulatedRole(), theirs))));
       expect(result.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['createProfile']);

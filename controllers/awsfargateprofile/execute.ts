@@ -53,7 +53,9 @@ export interface ExecuteServices {
   readonly clock: Clock;
 }
 
-/** Makes the planned changes in AWS. Even if this function throws, `execution.steps` contains all that were sent. */
+/**
+ * Makes the planned changes in AWS. Even if this function throws, `execution.steps` lists every change that was sent.
+ */
 export async function execute(
   plan: Plan,
   reconcile: ReconcileState,
@@ -99,7 +101,7 @@ async function makeChange(
   const before = reconcile.record;
   try {
     recordProfileFailure(reconcile, mutation, clock);
-    // The claim comes first, so that no reconcile begins to use a role after the guards have seen that none uses it.
+    // The claim comes first, so that no reconcile begins to use a role after the guards have found it unused.
     if (!claims.tryClaim(mutation, reconcile))
       return newReason('NotNow', { because: 'another object uses or changes the same resource' });
     const obstacle = await findObstacle(services.guards, mutation, reconcile);
@@ -197,7 +199,8 @@ function reasonFor(
 }
 
 /**
- * Returns the reason if AWS contradicts itself about a resource. Users read `detail` only if the contradiction lasts.
+ * Returns the reason to report when AWS contradicts itself about a resource. Users read `detail` only if the
+ * contradiction lasts.
  */
 function contradictionReason({ retry }: ReconcileState, resource: string, detail: string | undefined, now: Ms): Reason {
   const propagating = inconsistentAnswers(resource);
@@ -268,7 +271,7 @@ function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: a
   return reason;
 }
 
-/** Returns the changed tags, without the bookkeeping tags (`isAddedTagKey`) unless no other tag is changed. */
+/** Returns the changed tags. Omits the bookkeeping tags (`isAddedTagKey`), unless only bookkeeping tags change. */
 function tagChangeIn(mutation: Mutation): TagChange | undefined {
   if (!('tags' in mutation || 'keys' in mutation)) return undefined;
   const all = 'tags' in mutation ? Object.keys(mutation.tags) : mutation.keys;

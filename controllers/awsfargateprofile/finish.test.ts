@@ -97,7 +97,7 @@ describe('Finisher', () => {
 
   describe('the record of a reconcile', () => {
     const record: ProfileRecord = { ...FIRST_RECORD, ...FULL_RECORD };
-    /** Returns the objects that were written, each as what was written and the resourceVersion before. */
+    /** Returns the writes, each as the written part and the object's resourceVersion before the write. */
     const writesOf = async (result: ReconcileResult, isRefused = false): Promise<readonly string[]> => {
       const writes: string[] = [];
       await finish(result, async (object, status) => {

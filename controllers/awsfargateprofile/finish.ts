@@ -46,9 +46,12 @@ export interface FinishOptions extends RequeueOptions, OverlapSources {
 
 /** The parts of a result whose use depends on whether the API server accepts the write of the object. */
 interface Unwritten {
-  /** Changes in AWS. If the write fails, events still report them. */
+  /** The changes that this reconcile has sent to AWS. If the write fails, events still report them. */
   readonly steps: readonly Step[];
-  /** Updates the memory after a successful write. If the write fails, status still shows the earlier wait. */
+  /**
+   * Updates the memory. Called only after a successful write: after a failed write, status still shows the earlier
+   * wait.
+   */
   readonly remember?: (state: RetryState) => RetryState;
   readonly context: ReconcileContext;
 }
@@ -115,7 +118,8 @@ export class Finisher {
   }
 
   /**
-   * Other objects no longer wait for this object, because no reconcile watches the changes of a paused object in EKS.
+   * Also wakes the objects that wait for this object's change in EKS, because no reconcile of a paused object watches
+   * that change.
    */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
     const { clock, lanes, profileWriter } = this.options;

@@ -39,12 +39,13 @@ import {
 } from './testing/reconcile-state.ts';
 import type { ReconcileState } from './guards/guards.ts';
 
-// Which roles stay in AWS although the object needs them no more, and who hears of it. guards/role-users tests who uses a role.
+// These tests show which roles stay in AWS although the object no longer needs them, and which events report this. The
+// tests in guards/role-users cover who uses a role.
 
 const DELETE_ROLE = 'strip pod policy; delete role; in order';
 const deletion = deleted();
 const alone = (role: Partial<FoundRole> = {}): Observed => observed({ role: aRole(role) });
-/** A profile of another owner uses the role of the object. */
+/** Another owner's profile uses the object's role. */
 const used = (status = 'ACTIVE'): Observed =>
   observed({ profile: aProfile({ status, tags: FOREIGN_TAGS }), role: aRole() });
 const FORMER = ProfileName.of('former');

@@ -11,14 +11,14 @@ import { newLanes } from './testing/lanes.ts';
 /** The plan for one simulated object and its one change in EKS. */
 interface Plan {
   readonly arrives: Ms;
-  /** What determines the order of the objects in a cluster. Both clusters refer to the same EKS cluster. */
+  /** Age and deletion determine the order of the objects in a cluster. Both clusters refer to the same EKS cluster. */
   readonly age: number;
   readonly isDeleted: boolean;
   readonly cluster: 'prod' | 'staging';
   /** How long the reconcile takes until its call is answered, and how long EKS then makes the change. */
   readonly call: Ms;
   readonly change: Ms;
-  /** The delay between a wake-up and the reconcile; `undefined`: the wake-ups of this object are lost. */
+  /** The delay between a wake-up and the reconcile. `undefined` if this object's wake-ups are lost. */
   readonly wakes: Ms | undefined;
   /** How many times something other than its turn stops the object before EKS accepts its change. */
   readonly stops: number;
@@ -37,8 +37,8 @@ const anyPlan: fc.Arbitrary<Plan> = fc.record({
   vanishes: fc.constantFrom('never', 'never', 'never', 'waiting', 'changing'),
 });
 /**
- * Returns the plan without disturbances: the object exists from the beginning, and its change is made and watched at
- * once, whatever the wake-ups.
+ * Returns the plan without disturbances: the object exists from the beginning until EKS has made its change, nothing
+ * other than its turn stops it, and no wake-up is lost.
  */
 const steady = (plan: Plan): Plan => ({
   ...plan,
@@ -51,7 +51,8 @@ const steady = (plan: Plan): Plan => ({
 });
 
 /**
- * The interval at which a waiting object is reconciled anyway, and the interval at which a reconcile polls its change.
+ * `LOOK` is the interval at which a waiting object is reconciled even without a wake-up. `POLL` is the interval at
+ * which a reconcile polls the change that it watches.
  */
 const LOOK: Ms = 30_000;
 const POLL: Ms = 5_000;
@@ -76,7 +77,10 @@ function objectOf({ age, isDeleted, cluster }: Plan, name: string): AWSFargatePr
   });
 }
 
-/** Carries out the plans against a simulated EKS, which makes one change at a time and refuses others with its name. */
+/**
+ * Carries out the plans against a simulated EKS, which makes one change at a time. It refuses other changes, and names
+ * the changing profile.
+ */
 async function run(plans: readonly Plan[]): Promise<Run> {
   const clock = new VirtualClock();
   const passes = new Map<string, () => void>();
@@ -103,8 +107,8 @@ async function run(plans: readonly Plan[]): Promise<Run> {
       later(delay, reconcile);
     };
     /**
-     * Lets the object wait again: a later reconcile follows anyway, and the retry state says that the object waits for
-     * its turn.
+     * Lets the object wait again. A reconcile follows even without a wake-up, and the retry state says that the object
+     * waits for its turn.
      */
     const wait = (): void => {
       world.stop(object, false);
@@ -209,7 +213,8 @@ describe('A lane with random objects', () => {
       const order = plans
         .map(({ isDeleted, age }, index) => ({ name: `p${index}`, rank: `${isDeleted ? 0 : 1} ${age} ${index}` }))
         .toSorted((one, other) => (one.rank < other.rank ? -1 : 1));
-      // The objects arrive one after the other, so the first may begin before an object arrives that goes before it.
+      // The objects arrive one after the other, so `p0` may begin before an object arrives that comes before it in the
+      // order.
       const [first, ...rest] = done;
       expect(first).to.equal('p0');
       expect(rest).to.deep.equal(order.map(({ name }) => name).filter((name) => name !== 'p0'));

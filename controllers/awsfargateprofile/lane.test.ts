@@ -83,7 +83,7 @@ describe('Lanes', () => {
   };
 
   describe('order the objects of a cluster', () => {
-    /** Returns the names of the objects that go before a young object, in order. */
+    /** Returns the names of the objects that come before a young object, in order. */
     function order(objects: readonly AWSFargateProfile[]): string {
       for (const object of objects) world.put(object);
       const { spec } = objects.at(-1) ?? profile('z');
@@ -211,7 +211,7 @@ describe('Lanes', () => {
       expect(turnOf(b, '111122223333/eu-west-1/staging')).to.equal('go');
     });
 
-    it('to the next one when the first has left or stopped without a word', () => {
+    it('to the next object when the first has left or stopped, and no event has reported this', () => {
       const [a, b, c] = putThree();
       expect(turnOf(b)).to.equal('team-a_a is next in turn');
       const lookup = world.store.lookup(keyOf(a));
@@ -249,7 +249,7 @@ describe('Lanes', () => {
       expect(turnOf(b)).to.equal('go');
     });
 
-    it('to a stranger, as EKS has answered, until a reconcile of its object has seen it', () => {
+    it("as another client's change, until a reconcile of the profile's object has seen the change", () => {
       const [a, b] = putThree();
       lanes.saw(LANE, 'team-a_b', 'being deleted');
       expect(turnOf(a)).to.equal('team-a_b is being deleted, as a stranger');
@@ -260,7 +260,7 @@ describe('Lanes', () => {
       expect(turnOf(a), 'the newest answer counts').to.equal('theirs is being created, as a stranger');
     });
 
-    it('to a stranger again, once no reconcile watches it', () => {
+    it("as another client's change again, once no reconcile watches the change", () => {
       const [a, b] = putThree();
       lanes.saw(LANE, 'team-a_a', 'being created', a);
       world.stop(a);
@@ -341,7 +341,7 @@ describe('Lanes', () => {
       expect([first, second].map(aheadOf)).to.deep.equal(['go', 'team-a_y is next in turn']);
     });
 
-    it('of the first that has only to wait, unless it has to ask EKS about a stranger', () => {
+    it("of the first object while it only waits, unless it has to ask EKS about another client's change", () => {
       const [a] = putThree();
       const first = world.put(profile('a', { record: { roles: [{ name: RoleName.of('r'), id: 'AROAEXAMPLE' }] } }));
       lanes.saw(LANE, 'team-a_b', 'being created', profile('b'));

@@ -40,7 +40,9 @@ export type LaneWait =
   | { readonly kind: 'wait'; readonly ahead: string; readonly doing: string; readonly isForeign: boolean }
   | { readonly kind: 'closed'; readonly remaining: Ms; readonly because: string };
 
-/** A change that no reconcile has seen for this long does not count anymore, because possibly none watches it. */
+/**
+ * A change that no reconcile has seen for this long does not count anymore, because perhaps no reconcile watches it.
+ */
 const SEEN_FOR: Ms = 35_000;
 /** Beyond this number, the least recently used lane is dropped, which may cost one call that EKS refuses. */
 const MOST_LANES = 10_000;
@@ -73,8 +75,8 @@ export class Lanes {
   }
 
   /**
-   * Fills the lane of an EKS cluster if this process has none yet, for example after a start. The changes count as
-   * other clients' until a reconcile of the object that owns the profile has seen them.
+   * Fills the lane of an EKS cluster if this process has no such lane yet, for example after a start. The changes count
+   * as other clients' changes until a reconcile of the object that owns the profile has seen them.
    */
   seed(lane: string, findChanges: () => readonly Pick<InFlight, 'profile' | 'doing'>[]): void {
     if (this.lanes.peek(lane) !== undefined) return;
@@ -200,7 +202,7 @@ export class Lanes {
 
   /**
    * Wakes the objects that have moved up because an object has left its place. `before` and `after` are the versions of
-   * that object. If EKS is making its change, the new first object is not woken yet, but when the change ends.
+   * that object. If EKS is making that object's change, the new first object is woken only when the change ends.
    */
   private wakeBehind(before: AWSFargateProfile, after: AWSFargateProfile | undefined): void {
     if (!wantsTurn(before)) return;
@@ -211,8 +213,8 @@ export class Lanes {
   }
 
   /**
-   * Wakes the object if it is the first or second now. No object waits anymore for a first object that it has
-   * overtaken.
+   * Wakes the object if it is the first or second now. Lowers the priority of a first object that it has overtaken,
+   * because other objects no longer wait for that one.
    */
   private overtake(object: AWSFargateProfile): void {
     if (!wantsTurn(object)) return;
@@ -265,8 +267,9 @@ export class Lanes {
   }
 
   /**
-   * Omits objects that a problem stops. Returns none before the cache has listed the objects. The cache sorts the
-   * objects that want a turn, so only the first two and the stopped objects before them are decoded.
+   * Returns the first two objects in the order. Omits objects that a problem stops. Returns none before the cache has
+   * listed the objects. The cache sorts the objects that want a turn, so only the first two and the stopped objects
+   * before them are decoded.
    */
   private firstTwo(group: string | undefined): readonly AWSFargateProfile[] {
     const { profiles } = this.options.caches;
@@ -294,7 +297,10 @@ export class Lanes {
   }
 }
 
-/** Whether a role is missing. The second object can create it while EKS changes the first object's profile. */
+/**
+ * Whether the object still has to create its role, according to the record. The second object can create its role while
+ * EKS changes the first object's profile.
+ */
 const hasToPrepare = (object: AWSFargateProfile): boolean =>
   !isDeleting(object) && recordOf(object).roles.every(({ id }) => id === undefined);
 

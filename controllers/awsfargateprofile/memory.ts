@@ -11,16 +11,23 @@ import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
 
-/** What the process remembers about an object between reconciles. A loss costs only time. All times are monotonic. */
+/**
+ * What the process remembers about an object between reconciles. Losing it costs only time. All times are monotonic.
+ */
 export interface RetryState {
   /** Why the object waits, and since when it has waited for this reason without a break. */
   readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
-  /** The changes that failed, oldest first. Several are possible, because a harmless refusal ends no reconcile. */
+  /**
+   * The changes that failed, oldest first. There can be several, because a harmless refusal does not end the reconcile.
+   */
   readonly refused?: readonly Refusal[];
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };
   /** The retries of a Fargate profile that EKS failed to create or delete. */
   readonly recovery?: Recovery;
-  /** Kept here, because another client may remove the record annotation or restore an old one. */
+  /**
+   * The record as this process last wrote it. Kept here, because another client may remove the record annotation or
+   * restore an old one.
+   */
   readonly recorded?: ProfileRecord;
   readonly unanswered?: Unanswered;
   /**
@@ -211,7 +218,7 @@ const LONGEST_RECOVERY: Ms = 600 * SECOND;
 
 /**
  * True for the deletion of a profile that EKS failed to create or delete. If a profile with the status CREATE_FAILED
- * differs from the spec, its deletion does not count: the profile is not created again in the same form.
+ * differs from the spec, its deletion does not count: the profile is not recreated in the same form.
  */
 export function isRetryOfFailedProfile(
   mutation: Mutation,

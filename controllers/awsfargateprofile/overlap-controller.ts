@@ -110,7 +110,7 @@ class OverlapReconciler {
     return written === undefined ? CONFLICT : DONE;
   };
 
-  /** Enqueues the objects whose overlap with this one begins, changes or ends. */
+  /** Enqueues the objects whose overlap with this one begins, changes, or ends. */
   private async enqueueOthers(key: string, entry: Entry | undefined, signal: AbortSignal): Promise<void> {
     const before = this.compared.get(key);
     if (jsonEqual(before, entry)) return;

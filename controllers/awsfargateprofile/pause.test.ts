@@ -33,7 +33,8 @@ import {
   reconcileStateFor,
 } from './testing/reconcile-state.ts';
 
-// What a pause does to a reconcile. test/simulation/pause.test.ts proves what a manager does at its begin and end.
+// These tests show what a pause does to one reconcile. test/simulation/pause.test.ts covers what a manager does when a
+// pause begins and ends.
 
 const BY_CLUSTER = 'Cluster spec.paused is set to true';
 const BY_OBJECT = 'AWSFargateProfile has the cluster.x-k8s.io/paused annotation';
@@ -166,7 +167,7 @@ describe('the end of the reconcile of a paused object', () => {
     expect(events).to.deep.equal(['SuccessfulIAMRoleCreation']);
   });
 
-  it('leaves the changes of the object to strangers', async () => {
+  it("no longer counts on the object's reconciles to watch its changes in EKS", async () => {
     const end = await newFinisher(async (object) => object).pause(anObject(), ['the object'], context);
     expect(end).to.deep.equal({ kind: 'done' });
     expect(abandoned).to.deep.equal(['web']);

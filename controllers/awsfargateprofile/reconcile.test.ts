@@ -56,7 +56,7 @@ const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, nam
 /** Returns the finalizer or annotation that a merge patch of metadata changes. */
 const changeIn = (body: string): string => ['finalizers', 'record'].find((word) => body.includes(word)) ?? 'metadata';
 
-// `plan`, `findObstacle` and `execute` have separate tests. The tests in this file cover the order of a reconcile's
+// `plan`, `findObstacle`, and `execute` have separate tests. The tests in this file cover the order of a reconcile's
 // requests, and reconciles that end before they read or change AWS.
 describe('Reconciler', () => {
   let api: Api;
@@ -215,7 +215,7 @@ describe('Reconciler', () => {
       'confirm the control plane finalizer',
       'PATCH record',
       'CreateRole',
-      // This write adds the role's id from IAM's answer.
+      // This write adds the role's ID from IAM's answer.
       'PATCH record',
       'AttachRolePolicy',
       'confirm the control plane finalizer',
@@ -410,7 +410,7 @@ describe('Reconciler', () => {
       const changesIn = (calls: readonly string[]): readonly string[] =>
         calls.filter((call) => !/^(Get|List|Describe)/.test(call));
 
-      it('changes nothing in AWS, and keeps Ready as the recorded profile deserves', async () => {
+      it('changes nothing in AWS, and Ready still shows the state of the recorded profile', async () => {
         given({ record: FOUND });
         putAsWanted();
         await nextReconcile();
@@ -494,7 +494,7 @@ describe('Reconciler', () => {
   });
 
   for (const result of [{ kind: 'controlPlaneDeleting' }, { kind: 'rejected', reason: 'no' }] as const)
-    it(`repairs the role that exists with a control plane finalizer that cannot be set: ${result.kind}`, async () => {
+    it(`repairs an existing role although the control plane finalizer cannot be added: ${result.kind}`, async () => {
       finalizerResult = result;
       aws.profiles.set(PROFILE, aSimulatedProfile());
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole({ attached: [] }));
@@ -644,7 +644,7 @@ describe('Reconciler', () => {
       expect(reasonOf('Ready')).to.equal('Ready');
     });
 
-    it('an object that is gone leaves its change to strangers', async () => {
+    it("the change of an object that is gone counts as another client's change", async () => {
       given();
       await reconcile();
       stores.profiles.replaceAll([], '900');

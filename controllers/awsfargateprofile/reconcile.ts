@@ -80,7 +80,7 @@ export interface ReconcilerOptions {
   readonly recordTurnSpan: (span: Ms) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
-   * Locks by AWS account, namespace and role name. A tenant may name any role, and must not delay other tenants, so
+   * Locks by AWS account, namespace, and role name. A tenant may name any role, and must not delay other tenants, so
    * each namespace has its own locks. Claims (guards/role-users/claims.ts) prevent conflicts between namespaces when a
    * role is adopted or removed.
    */
@@ -105,10 +105,10 @@ export interface ReconcilerOptions {
  * this one does not wait: the object is enqueued when the lock is free.
  * 4. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey), and then
  * decides, once, what is desired.
- * 5. `changeAws`: plans all changes, and makes them one by one until one fails. Before each change, guards check
- * whether it is allowed now, take the turn in the lane, and write the record.
- * 6. `finish`: writes record, status and events, removes the finalizer, or deletes the object. It also chooses the time
- * of the next reconcile (report/requeue.ts).
+ * 5. `changeAws`: plans all changes, and makes them one by one until a required one fails. Before each change, guards
+ * check whether it is allowed now, take the turn in the lane, and write the record.
+ * 6. `finish`: writes the record, the status, and events, and then may remove the finalizer or delete the object. It
+ * also chooses the time of the next reconcile (report/requeue.ts).
  *
  * A step that stops returns a {@link Reason}, which users read in conditions and events.
  *
@@ -216,8 +216,8 @@ export class Reconciler {
     const { region, eksCluster } = goal.target;
     const lane = formatLocation({ account: session.account, region, eksCluster });
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
-    // Without its status, for example after a move, an object may look unfinished although nothing has to change. Only
-    // EKS shows whether something has to, so this object does not wait for its turn.
+    // Without its status, for example after a move, an object at rest may look unfinished. Only EKS shows the
+    // difference, so this object does not wait for its turn.
     const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
     const wait = mayBeAtRest ? undefined : lanes.findAhead(lane, object);
     if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, eksCluster));
@@ -501,7 +501,7 @@ interface AwsRead {
 }
 
 /**
- * After this time, the next reconcile reads all profiles of the EKS cluster again, which finds profiles that another
+ * After this time, the next reconcile reads all profiles of the EKS cluster again, to find profiles that another
  * management cluster has created.
  */
 const SURVEY_INTERVAL: Ms = 60 * 60_000;
@@ -514,9 +514,9 @@ const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
     .map((id) => id.trim());
 
 /**
- * Whether `clusterctl move` recreated the object during its deletion. The caller has checked that the record says so.
- * But an old copy of a record must not delete serving profiles. So status has to be missing, as after a move, and the
- * record must already have contained each of the object's profiles.
+ * Whether `clusterctl move` recreated the object during its deletion. The caller has checked that the record marks a
+ * deletion. But an old copy of a record must not delete serving profiles. So status has to be missing, as after a move,
+ * and the record must already have contained each of the object's profiles.
  */
 const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { profiles }: Observed): boolean =>
   isStatusLost(object) && oursOf(desired, profiles).every((found) => isEntryOf(recordOf(object).profiles, found));
@@ -536,8 +536,8 @@ const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;
 
 /**
- * Whether the finalizer may be removed without credentials: nothing was created in AWS, and only a user can fix
- * credentials, region or endpoints. During an outage the object waits, because AWS recovers without a user.
+ * Whether the finalizer may be removed without credentials: nothing was created in AWS, and only a user can fix the
+ * credentials, the region, or the endpoints. During an outage the object waits, because AWS recovers without a user.
  */
 const canReleaseUnasked = (object: AWSFargateProfile, { controlPlaneFacts }: PursueGoal, reason: Reason): boolean =>
   controlPlaneFacts === undefined &&

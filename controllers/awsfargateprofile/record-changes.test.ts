@@ -259,7 +259,7 @@ describe('The record at the end of a reconcile', () => {
   });
 });
 
-it('The record of a living object tells of no deletion any more', () => {
+it('The record of a living object no longer marks a deletion', () => {
   const before = record({ profiles: [OTHER], last: NOW });
   expect(withoutDeletion({ ...before, deleting: true })).to.deep.equal(before);
 });

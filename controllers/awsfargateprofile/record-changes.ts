@@ -14,7 +14,10 @@ import { ACTIVE } from './model/profile-status.ts';
 
 // These functions change the record before a change in AWS, after it, and at the end of a reconcile.
 
-/** Returns the record that must be written before the change, so that a crash right after the change leaks nothing. */
+/**
+ * Returns the record that must be written before the change, so that a crash right after the change leaves no
+ * unrecorded resource in AWS.
+ */
 export function recordAhead(
   record: ProfileRecord,
   desired: Desired,

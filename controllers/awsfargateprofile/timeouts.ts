@@ -1,6 +1,7 @@
 import type { Ms } from 'controller-runtime/env';
 
-// How long AWS may contradict itself, or refuse changes, before the controller reports it.
+// How long AWS may contradict itself before the controller reports it, and how long the controller pauses after EKS has
+// refused changes.
 
 /** IAM propagates a new trust policy within two minutes (the limit of Terraform's AWS provider). */
 export const TRUST_PATIENCE: Ms = 120_000;

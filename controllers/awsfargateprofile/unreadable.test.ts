@@ -24,7 +24,7 @@ describe('reportUndecodable', () => {
     told = [];
   });
 
-  /** Creates an AWSFargateProfile whose spec another client has made undecodable, with any value as status. */
+  /** Creates an AWSFargateProfile whose spec another client has made undecodable. `status` can be any value. */
   function broken(status?: unknown): KubeObject {
     const object = api.put();
     api.server.storage.mergePatch(PROFILE_KIND, keyOf(object), { spec: { clusterName: 7 } });

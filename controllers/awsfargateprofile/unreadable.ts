@@ -29,7 +29,9 @@ export interface UndecodableOptions {
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 
-/** The report is repeated rarely, because only a change of the object helps, which a watch shows immediately. */
+/**
+ * The report is repeated rarely, because only a change of the object helps, and a watch shows that change immediately.
+ */
 const REMINDER: Ms = 10 * 60_000;
 
 /**
@@ -96,9 +98,9 @@ export interface ForeignSchemaOptions extends InputCaches {
 }
 
 /**
- * Calls `reconcile` only under this provider's CRD. Another one hides the fields that it lacks, and any write drops
- * them from the stored object. So status is then written only for an object that is being deleted, because a user waits
- * for that deletion.
+ * Calls `reconcile`, unless another provider's CRD is installed or Cluster API Provider AWS reconciles the objects.
+ * Another provider's CRD hides the fields that it lacks, and any write drops them from the stored object. So under such
+ * a CRD, status is written only for an object that is being deleted, because a user waits for that deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
   /** Object and message of each report, so that no event is repeated. */

@@ -137,7 +137,7 @@ describe('The record, after a reconcile has read AWS,', () => {
         expect(left.profiles).to.deep.equal(after === undefined ? [] : [after]);
       });
 
-    // The record has no create request for them, so they were found and not created.
+    // No create request in the record explains these profiles, so the record marks them as served.
     for (const [situation, entries, found] of [
       ['that no record has', [], aProfile()],
       ['that was made again under the name', [profileEntry()], aProfile({ arn: ARN_OF_ANOTHER })],
@@ -287,7 +287,7 @@ describe('A create request without an answer', () => {
     );
   });
 
-  it('of a profile is not the one of a role with the same name', () => {
+  it('of a profile is separate from the create request of a role with the same name', () => {
     const name = 'same';
     const both = record({
       profiles: [{ name: ProfileName.of(name), requestedAt: NOW }],
@@ -373,7 +373,8 @@ describe('mergeRecords', () => {
       ],
     ] as const) {
       const { profiles, roles } = mergeRecords(read(annotation), EMPTY_RECORD, known);
-      // A request that this process knows to be answered is not opened again.
+      // In the first case, the annotation still contains the create request, but this process knows that AWS has
+      // answered it. So the request stays closed.
       expect(profiles).to.deep.equal([known === mine ? profile : { ...profile, requestedAt: NOW }]);
       expect(roles).to.deep.equal(known === mine ? [role] : []);
     }

@@ -17,14 +17,18 @@ import { CREATING } from './model/profile-status.ts';
 
 /** How long EKS and IAM may answer "not found" for a resource whose creation they have accepted. */
 const CREATE_VISIBILITY: Ms = 60_000;
-/** A profile that is created this soon after a request is its result: EKS takes longer to delete and recreate one. */
+/**
+ * A profile that is created this soon after a create request is that request's result, because EKS takes longer to
+ * delete and recreate a profile.
+ */
 const CREATE_WINDOW: Ms = 120_000;
 /**
- * How long before this object's own create request another copy of the object may have created a profile that the survey
- * before the request did not show: EKS shows new profiles up to a minute late, and throttling can delay the request.
+ * If another copy of this object created a profile at most this long before this object's own profile, the survey
+ * before this object's create request may not have shown it. EKS shows new profiles up to a minute late, and throttling
+ * can delay the create request.
  */
 const UNSEEN_BEFORE_CREATE: Ms = 5 * 60_000;
-/** AWS's Date header has whole seconds. */
+/** AWS's Date header contains whole seconds. */
 const DATE_PRECISION: Ms = 1_000;
 
 /** By entry: when this process first saw that the create request is unanswered, on the monotonic clock. */
@@ -43,7 +47,8 @@ const LOST = 'a lost record';
 export const withLostRecord = (known: Unanswered, now: Ms): Unanswered => ({ [LOST]: { since: now }, ...known });
 
 /**
- * Lists the unanswered requests. Their age counts from when this process first saw them, so no wrong clock affects it.
+ * Lists the unanswered requests. Their age counts from when this process first saw them, so a wrong clock does not
+ * affect it.
  */
 export function withUnanswered(
   known: Unanswered,
@@ -59,7 +64,8 @@ export function withUnanswered(
 }
 
 /**
- * Marks refused requests as old, because the annotation may still contain them while the API server does not answer.
+ * Marks refused requests as old, so that they no longer count as unanswered. The annotation may still contain them
+ * while the API server does not answer.
  */
 export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, after: ProfileRecord): Unanswered {
   const open = Object.keys(withUnanswered({}, after, 0));
@@ -154,8 +160,8 @@ export function updateRecord(record: ProfileRecord, seen: Seen, options: UpdateR
   const kept = record.profiles.flatMap((entry) => updateProfileEntry(entry, seen, isOpen('profile', entry)) ?? []);
   const isRecorded = (profile: FargateProfile): boolean => isEntryOf(kept, profile);
   const unrecorded = seen.ours.filter((profile) => !isRecorded(profile));
-  // True if another copy of this object created the profile. While the record counts as lost, a new profile may also be
-  // the result of a request in the lost record.
+  // True if another copy of this object created the profile. While the record counts as lost, this is false, because
+  // the profile may be the result of a request in the lost record.
   const isHeldBack = (profile: FargateProfile): boolean =>
     !isLost &&
     record.last !== undefined &&
@@ -175,7 +181,10 @@ export function updateRecord(record: ProfileRecord, seen: Seen, options: UpdateR
   };
 }
 
-/** No create request in this record explains the profile. As `served`, it is never deleted as unfinished. */
+/**
+ * Returns an entry for a profile that no create request in this record explains. The entry is `served`, so that the
+ * profile is never deleted as unfinished.
+ */
 const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
   const id = profileIdOf(arn);
   return { name, ...(id !== undefined && { id }), served: true };
@@ -196,7 +205,8 @@ function updateProfileEntry(entry: RecordedProfile, seen: Seen, isOpen: boolean)
   const id = profileIdOf(profile.arn);
   if (entry.id !== undefined) return entry.id === id ? known : undefined;
   const isOurs = seen.ours.includes(profile);
-  // The entry has no ID, so it means this profile only if that has served or was created after the request.
+  // An entry without an ID is this profile's only if it is `served`, or if the profile was created after the entry's
+  // create request.
   const isExplained =
     entry.requestedAt === undefined ? entry.served === true : isCreatedAfter(profile, entry.requestedAt);
   return isOurs && isExplained ? { ...known, ...(id !== undefined && { id }) } : undefined;
@@ -216,8 +226,8 @@ function updateRoleEntries(
   const kept = entries.flatMap((entry) => {
     const read = seen.roles.find(({ name }) => isSameRoleName(name, entry.name));
     if (read === undefined || read.found === 'unread') return [entry];
-    // If a live profile uses a missing role, the role is recreated. The entry then keeps the former ID, because the EKS
-    // access entry still belongs to it.
+    // If a live profile uses a missing role, the role is recreated. Its record entry then keeps the former ID, because
+    // the EKS access entry still belongs to the former role.
     const isInUse = seen.ours.some((profile) => isSameRoleName(roleNameIn(profile), entry.name));
     if (read.found === undefined) return isOpen(entry) || isInUse || entry.managed === false ? [entry] : [];
     if ((read.isUserProvided || read.isTheirs) && entry.managed !== false) return [];

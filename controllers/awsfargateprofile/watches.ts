@@ -67,8 +67,8 @@ export function connectWatches(options: WatchesOptions): void {
 }
 
 /**
- * Handles the first items immediately and the others in later turns of the event loop, because a change of one Cluster or
- * identity may affect thousands of objects.
+ * Handles the first items immediately and the others in later turns of the event loop, because a change of one Cluster
+ * or identity may affect thousands of objects.
  */
 function inTurns<A>(clock: Clock, items: readonly A[], work: (item: A) => void): void {
   for (const item of items.slice(0, ITEMS_PER_TURN)) work(item);
@@ -109,7 +109,7 @@ function isAffected(
 
 /**
  * Called when a list is complete. Enqueues the objects that are not at rest, because they may have waited for the list.
- * Only now do keys that were enqueued during the list of AWSFargateProfiles get their group in the workqueue.
+ * Keys that were enqueued before the list of AWSFargateProfiles was complete get their workqueue group only now.
  */
 function enqueueNotAtRest({ caches, queue, clock }: WatchesOptions): void {
   inTurns(clock, listed(caches.profiles.list()), (object) => {
@@ -127,15 +127,16 @@ function enqueueProfile(options: WatchesOptions, change: Change): void {
     enqueueWaitingSiblings(options, change.object, 'changed');
   }
   if (change.type === 'added' && change.isInInitialList) {
-    // Objects at rest are spread over the resync interval, so that the manager does not read all of AWS at once after a
-    // start. A paused object gets `Paused` immediately, because it may have been paused while no manager ran.
+    // Objects at rest are spread over the resync interval, so that the manager does not read everything in AWS right
+    // after a start. A paused object gets `Paused` immediately, because it may have been paused while no manager ran.
     if (isAtRest(change.object) && !isPaused(options.caches, change.object)) {
       queue.addAfter(key, random.next() * resync, 'low');
     } else queue.add(key, 'low');
     return;
   }
-  // This process never writes spec. If the answer to its own write still shows a different spec, the cached spec was
-  // incomplete: the watch began under another provider's CRD, and delivers objects without the fields it lacks.
+  // This process never writes spec. If the answer to its own write shows a different spec, the cached spec was
+  // incomplete: the watch began under another provider's CRD, and delivers objects without the fields that this CRD
+  // lacks.
   const isSpecChanged = change.type === 'updated' && !jsonEqual(change.previous['spec'], change.object['spec']);
   if (isSpecChanged || (isRelevant(change, profileFields) && !profileWriter.isOwnWrite(change.object)))
     enqueue(options, key);

@@ -79,9 +79,9 @@ export function reasonForCredentials(
 }
 
 /**
- * Returns a reason that users do not see if the manager itself prevented the call, because it stops, its lease may have
- * expired, or its credentials are gone. The next reconcile reports that. A call that the rate limiter held back for too
- * long is reported immediately.
+ * If the manager itself prevented the call, because it stops, its lease may have expired, or its credentials are gone,
+ * returns a reason that users do not see. If the credentials stay missing, the next reconcile reports that. A call that
+ * the rate limiter held back for too long is reported immediately.
  */
 export function reasonForFailure(failure: aws.AwsFailure, context: CallContext): Reason {
   const { region, account, abandonment, isOfObject = false } = context;

@@ -204,7 +204,7 @@ describe('desiredFor', () => {
     });
   });
 
-  it('takes the names of spec for those of Cluster API Provider AWS only if a control plane names the target', () => {
+  it('lets the controller adopt the names that Cluster API Provider AWS uses only if the target comes from a control plane', () => {
     const object = aDeletedObject({ spec: { profileName: ProfileName.of('web') } });
     const adoptable = (targetSource: TargetSource) => desiredOfDeletion(object, { targetSource }).identity.adoptable;
     expect(adoptable('controlPlane')).to.deep.equal({
@@ -247,7 +247,7 @@ describe('desiredFor', () => {
     expect(elsewhere).to.deep.equal([stranger]);
   });
 
-  it('takes from status the latch, and nothing else of what was before', () => {
+  it('takes only initialization.provisioned from status', () => {
     const status = {
       profileName: ProfileName.of('former'),
       subnets: ['subnet-0f'],
@@ -259,7 +259,7 @@ describe('desiredFor', () => {
     expect(desiredOf(anObject({ status: other }))).to.deep.equal(desiredOf());
   });
 
-  it('proves nothing to be of CAPA without a ready control plane, unless nothing was created', () => {
+  it('is unproven without a ready control plane, unless nothing was created', () => {
     const isUnproven = (targetSource: TargetSource, parts: ObjectParts) =>
       desiredOfDeletion(aDeletedObject(parts), { targetSource }).isUnproven;
     const withoutRecord = { metadata: { annotations: {} } };

@@ -116,7 +116,7 @@ describe('a pod on a predecessor', () => {
     ['that another namespace has', { namespace: 'other' }, false],
     ['without the label of the selector', { labels: {} }, false],
     ['with another value of the label', { labels: { app: 'db' } }, false],
-    // The API server writes whole seconds: the pod may be older or newer than the drain.
+    // `creationTimestamp` contains whole seconds, so this pod may be older or newer than the drain.
     ['created in the second in which the drain began', { creationTimestamp: formatTimestamp(SINCE) }, false],
     ['created later', { creationTimestamp: formatTimestamp(SINCE + SECOND) }, false],
     ['whose age cannot be read', { creationTimestamp: 'yesterday' }, false],

@@ -51,13 +51,19 @@ export interface DrainPod {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** Whether an eviction moves the pod: its controller recreates it, and the new profile matches it. */
+  /**
+   * Whether an eviction moves the pod: the pod is older than the drain, a controller other than a Job recreates it, and
+   * the new profile matches it.
+   */
   readonly movable: boolean;
   /** The end of the pod's grace period. Set only for a terminating pod. */
   readonly terminatesAt?: Ms;
 }
 
-/** Why the workload cluster's API server cannot be called. Both texts are parts of a sentence. */
+/**
+ * Why the workload cluster's API server cannot be called. `problem` is a clause, and `remedy` is a sentence without its
+ * period.
+ */
 export interface DrainProblem {
   readonly problem: string;
   readonly remedy: string;
@@ -76,12 +82,15 @@ export type DrainStep =
 
 /** The maximum length of a pod or namespace name in Kubernetes. */
 const MAX_NAME = 253;
-/** A pod that still exists this long after the end of its grace period does not stop by itself. */
+/** A pod that still exists this long after the end of its grace period is stuck. */
 const PATIENCE: Ms = 60_000;
 /** How many pods the message names when the drain ends. */
 const NAMED = 3;
 
-/** An API server writes whole seconds, so a pod of the second in which the drain began counts as newer. */
+/**
+ * `creationTimestamp` contains whole seconds, so a pod that was created in the second in which the drain began counts
+ * as newer than the drain.
+ */
 export function toDrainPod(metadata: ObjectMeta, { since, successor }: Drain): DrainPod {
   const { name, namespace = '', uid, labels = {}, creationTimestamp = '', deletionTimestamp } = metadata;
   const owner = ownerOf({ metadata });

@@ -32,7 +32,7 @@ describe('the way into a workload cluster', () => {
   for (const [situation, cluster] of [
     ['without an endpoint', { certificateAuthority: AUTHORITY }],
     ['without TLS', { endpoint: 'http://x.eks.amazonaws.com', certificateAuthority: AUTHORITY }],
-    // Node.js would trust the public authorities.
+    // Without a certificate authority, Node.js would trust the public ones.
     ['without a certificate authority', { endpoint: 'https://x.eks.amazonaws.com' }],
   ] as const)
     it(`is closed ${situation}`, async () => expect(await find(cluster)).to.have.property('_tag', 'Left'));

@@ -22,7 +22,7 @@ export interface PodAccess extends Evictions {
   close(): Promise<void>;
 }
 
-/** Returns `undefined` if the EKS cluster does not exist anymore, so it has no pods. */
+/** Returns `undefined` if the EKS cluster no longer exists, and so has no pods. */
 export type OpenPods = (
   session: Pick<Session, 'clusters' | 'clusterToken'>,
   target: Pick<Target, 'eksCluster'>,

@@ -62,7 +62,10 @@ const ofEks = {
 };
 const nothingLeft = { ...noCluster, ...noPlane };
 
-/** Objects that exist in AWS, that are deleted, and that do not exist in AWS, by default with deletionPolicy Delete. */
+/**
+ * `unbegun` has nothing in AWS, `unrecorded` has no record, and the others have a profile in AWS. Except in names with
+ * `retained`, deletionPolicy is Delete.
+ */
 const RETAIN = { spec: { deletionPolicy: 'Retain' } } as const;
 const begun = { object: anObject({ record: FULL_RECORD }) };
 const retained = { object: anObject({ ...RETAIN, record: FULL_RECORD }) };
@@ -72,7 +75,7 @@ const deletedRetained = { object: aDeletedObject({ ...RETAIN, record: FULL_RECOR
 const unbegun = { object: aDeletedObject() };
 const unrecorded = { object: aDeletedObject({ metadata: { annotations: {} } }) };
 const resumed = { object: anObject({ record: { ...FULL_RECORD, deleting: true } }) };
-/** Objects that have lost their record, so that only the status says where to look. */
+/** The parts of an object that has lost its record, so that only status says where its profile is. */
 const noteless = { metadata: { annotations: {} }, status: RECORDED };
 const unreadable = (parts = {}) => ({ ...marked(RECORD_ANNOTATION, '{"v":2}'), ...parts });
 

@@ -214,8 +214,9 @@ function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
 }
 
 /**
- * With `deletionPolicy: Retain`, nothing is changed in AWS, but the profile is reported to block the deletion of the
- * EKS cluster. Without a recorded location, this begins only when the control plane itself is being deleted.
+ * With `deletionPolicy: Retain`, the controller changes nothing in AWS, but reports that the profile blocks the
+ * deletion of the EKS cluster. Without a recorded location, this begins only when the control plane itself is being
+ * deleted.
  */
 export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
   const { object, controlPlane } = inputs;

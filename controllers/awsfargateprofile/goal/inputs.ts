@@ -284,8 +284,8 @@ export interface InputResources {
 export type ReadLiveInputs = (inputs: ReconcileInputs, signal: AbortSignal) => Promise<ReconcileInputs>;
 
 /**
- * Asks the API server, because the caches may not show yet that Cluster or control plane are paused or being deleted.
- * If the API server does not serve a kind, the cached object is used.
+ * Asks the API server, because the caches may not show yet that the Cluster or control plane is paused or being
+ * deleted. If the API server does not serve a kind, the cached object is used.
  */
 export const newLiveInputs =
   (client: KubeClient, resources: InputResources): ReadLiveInputs =>

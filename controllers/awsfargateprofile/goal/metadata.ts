@@ -13,8 +13,9 @@ import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts
 import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../shared/record.ts';
 
 /**
- * Returns the changes to metadata that must be in place before the controller changes AWS. None for an object that is
- * being deleted, because the API server then rejects new finalizers.
+ * Returns the changes to metadata that must be in place before the controller changes AWS. Returns `undefined` for an
+ * object that `clusterctl move` is moving, and for an object that is being deleted, because the API server rejects new
+ * finalizers on it.
  */
 export function metadataPatch(
   { object, cluster, clusterApiVersion }: ReconcileInputs,
@@ -94,8 +95,8 @@ function withOwnerReference(
 type Marks = Pick<ObjectMeta, 'annotations' | 'labels'>;
 
 /**
- * Argo CD never prunes an object with an owner reference, so an object that Argo CD tracks gets none. Helm charts set
- * the label `app.kubernetes.io/instance` too, which was Argo CD's default before 3.0.
+ * Argo CD never prunes an object with an owner reference, so an object that Argo CD tracks gets none. Helm charts also
+ * set the label `app.kubernetes.io/instance`, which Argo CD used by default before 3.0.
  */
 export function isTrackedByArgoCD({ annotations = {}, labels = {} }: Marks): boolean {
   if (annotations['argocd.argoproj.io/tracking-id'] !== undefined) return true;

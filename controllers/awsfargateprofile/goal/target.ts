@@ -38,7 +38,7 @@ export interface Target {
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
 export interface ControlPlaneFacts {
-  /** An object with spec.eksCluster does not get these tags. */
+  /** The control plane's tags. The resources of an object with spec.eksCluster do not get these tags. */
   readonly controlPlaneTags: Tags;
   /** Subnet IDs. `undefined` for an object with spec.eksCluster: if the spec sets no subnets, EKS chooses them. */
   readonly privateSubnets: readonly string[] | undefined;
@@ -47,7 +47,10 @@ export interface ControlPlaneFacts {
   readonly creationBlocker: Reason | undefined;
   /** Set for an object with spec.eksCluster, because only EKS shows whether the EKS cluster is ready. */
   readonly isReadinessOfEks?: true;
-  /** Nothing new is created for an object of these accounts, because a control plane there manages the EKS cluster. */
+  /**
+   * Nothing new is created for an object whose credentials belong to one of these accounts, because a control plane
+   * there manages the EKS cluster.
+   */
   readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
 }
 
@@ -73,7 +76,7 @@ export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarge
 
 /**
  * Only a later call to EKS shows whether the EKS cluster in spec.eksCluster exists and is ready. If the operator's
- * limits forbid the EKS cluster, a live object causes no call to AWS, whatever annotations, finalizers and status say.
+ * limits forbid the EKS cluster, a live object causes no call to AWS, whatever annotations, finalizers, and status say.
  */
 function targetInEks(
   { object, cluster, controlPlane }: ReconcileInputs,

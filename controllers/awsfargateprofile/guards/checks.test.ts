@@ -57,7 +57,7 @@ describe('schemaIsOurs', () => {
         );
     });
 
-  it('compares no schema before other changes, of which the start of the reconcile has spoken', async () => {
+  it('does not check the schema again before other changes', async () => {
     const failing = checkOf(() => Promise.reject(new Error('the schema was compared')));
     for (const mutation of CONSTRUCTIVE.filter((each) => !creations.includes(each)))
       expect(await failing(mutation, leaving()), mutation.kind).to.equal(undefined);

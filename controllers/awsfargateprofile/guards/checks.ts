@@ -152,7 +152,7 @@ export const newLiveGuards = (services: LiveGuardServices): readonly Check[] => 
   schemaIsOurs(services),
 ];
 
-/** Asks the API server, because the cache may not show yet that the object is paused, changed, gone or being moved. */
+/** Asks the API server, because the cache may not show yet that the object is paused, changed, gone, or being moved. */
 export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check {
   return async (mutation, { object, signal }) => {
     if (!isDestructive(mutation)) return undefined;

@@ -16,7 +16,10 @@ export interface Change {
   readonly mutation: Mutation;
   /** AWS may refuse the change without harm. The refusal is reported, and the next changes are still made. */
   readonly optional?: true;
-  /** Made only if AWS refused no earlier change, because it shortens the tag with the controller's additions. */
+  /**
+   * Not made if AWS has refused an earlier change. This change removes additions from the tags that record them, so all
+   * of these additions must already be gone from the resource.
+   */
   readonly ifAllMade?: true;
 }
 
@@ -207,7 +210,9 @@ export type MutationOutcome =
       readonly accessEntry?: AccessEntry;
     }
   | { readonly kind: 'gone' }
-  /** The name is in use, although this reconcile did not find it, because EKS and IAM are eventually consistent. */
+  /**
+   * The name is in use by a resource that this reconcile did not find, because EKS and IAM are eventually consistent.
+   */
   | { readonly kind: 'nameTaken' }
   /** IAM does not show the existing role yet, or EKS does not see it yet when it creates the access entry. */
   | { readonly kind: 'notVisible' }
@@ -253,7 +258,7 @@ export interface Drained {
   /** The pods that EKS stops when it deletes the profile. `undefined` if unknown, for example because of `problem`. */
   readonly stopped?: {
     readonly count: number;
-    /** How many of these pods should have been moved. */
+    /** How many of these pods the drain should have moved, but has not moved. */
     readonly unmoved: number;
     /** The first of these pods, as `<namespace>/<name>`. */
     readonly names: readonly string[];

@@ -11,7 +11,7 @@ import { CREATING, DELETING } from './profile-status.ts';
 
 export interface ObservedRole {
   readonly name: RoleName;
-  /** `unread` means that IAM was not asked, because a Fargate profile first has to be created or deleted. */
+  /** `unread` means that IAM was not asked, because the creation or deletion of a Fargate profile has to end first. */
   readonly found: FoundRole | 'unread' | undefined;
 }
 

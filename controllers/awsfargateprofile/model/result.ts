@@ -58,7 +58,7 @@ export interface CompletedReconcile extends ReconcileResult {
 export const reasonOf = ({ end }: Pick<ReconcileResult, 'end'>): Reason | undefined =>
   end === 'inSync' ? undefined : end;
 
-/** True while the desired profile serves pods next to the profile that it replaces. */
+/** True for a reason that lasts while the desired profile already serves pods and the replaced profile still exists. */
 export const isOfReplacement = ({ name }: Reason): boolean =>
   name === 'PredecessorKept' || name === 'Draining' || name === 'RemovingPredecessor';
 

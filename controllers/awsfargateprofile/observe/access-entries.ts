@@ -125,7 +125,8 @@ export class AccessEntryReader {
       call.isOwn = true;
       const response = await session.clusters.describe(cluster.eksCluster);
       if (E.isLeft(response)) return response;
-      // EKS clusters from before access entries have no mode. Like these, deleted clusters have no access entries.
+      // An EKS cluster that predates access entries shows no mode. Such a cluster and a deleted cluster count as
+      // CONFIG_MAP, because neither has access entries.
       const mode = response.right?.authenticationMode ?? 'CONFIG_MAP';
       this.modes.set(key, { mode, until: this.clock.monotonic() + MODE_KNOWN_FOR });
       return E.right(mode);

@@ -362,7 +362,8 @@ describe('A survey', () => {
     });
   });
 
-  // If the manager is not allowed to describe a listed profile, the profile's owner is unknown.
+  // If the manager is not allowed to describe a listed profile, the survey fails, because the owner of the profile is
+  // unknown.
   for (const operation of [LISTING, 'DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'])
     it(`fails when ${operation} fails, whatever is recorded`, async () => {
       const session = sessionOn(awsAsDesired());

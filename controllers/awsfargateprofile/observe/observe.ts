@@ -69,7 +69,7 @@ export async function glance(reader: AwsReader, looking: Looking): Read<Profiles
   return E.right(isRoleKnown ? { depth: 'glance', cluster, profiles, roles: roles.right } : undefined);
 }
 
-/** Reads all profiles of the EKS cluster, and the roles in the spec, in the record and of this object's profiles. */
+/** Reads all profiles of the EKS cluster, and the roles in the spec, in the record, and of this object's profiles. */
 export async function survey(reader: AwsReader, looking: Looking): Read<ProfilesAndRoles> {
   const { identity } = looking;
   const listing = await reader.profiles.list(identity.eksCluster);
@@ -147,8 +147,8 @@ function roleNames(looking: Looking, profiles: readonly FargateProfile[]): reado
   const { object, identity, record, isLeaving } = looking;
   const { roleName, roleARN } = object.spec;
   const isComputed = roleName === undefined && roleARN === undefined;
-  // `managed: false` marks another owner's role. It matters only while the spec names it, and AWS may not allow this
-  // controller to read its policies.
+  // `managed: false` marks another owner's role. The record alone is no reason to read such a role: the role matters
+  // only while the spec names it, and AWS may not allow this controller to read its policies.
   const recorded = record.roles.filter(({ managed }) => managed !== false).map(({ name }) => name);
   const inUse = oursOf(ownerOf(looking.object, identity), profiles).map(roleOf);
   // If a client removed spec.profileName, the role's name may derive from the computed profile name. Without a recorded

@@ -32,7 +32,9 @@ export function* prepareAccessEntry(desired: Desired, observed: Observed, princi
     yield optional({ kind: 'deleteAccessEntry', name: desired.role.name, principal, because: 'profileCreation' });
 }
 
-/** Replaces an outdated entry, or creates a missing one. The record then says that this role's entry is right. */
+/**
+ * Replaces an outdated entry, or creates a missing one. After that, the record says that this role's entry is right.
+ */
 export function* ensureAccessEntry(desired: Desired, observed: Observed, role: FoundRole): PlanPart {
   if (!isCheckDue(desired, role)) return undefined;
   const isKnownRecreated = isRecreated(desired, role);

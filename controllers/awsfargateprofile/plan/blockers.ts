@@ -232,7 +232,10 @@ function findForeignRoleExcess({ role, limits, identity }: Desired, observed: Ob
 // An EKS cluster with the authentication mode CONFIG_MAP admits pods through the ConfigMap aws-auth, in which a role
 // ARN must not have a path: https://docs.aws.amazon.com/eks/latest/userguide/auth-configmap.html
 
-/** Does not block a provisioned object's deleted profile, because its pods may have joined the cluster before. */
+/**
+ * Does not block the recreation of a provisioned object's deleted profile, because its pods may have joined the cluster
+ * before.
+ */
 export const findRolePathBlocker = (desired: Desired, observed: Observed): Reason | undefined =>
   isCreationChecked(desired) ? findRolePathProblem(desired, observed, { isLive: false }) : undefined;
 

@@ -23,8 +23,8 @@ export const replacementFacts = ({ profile, creationBlocker }: Desired, { name }
 
 /**
  * Returns the role ARN that the profile should have. If IAM has the role, this is the ARN in IAM, because another
- * owner's role may have any path, and other capital letters than in the spec. But if this controller's own role has the
- * wrong path, the controller recreates the role, so this is the new role's ARN.
+ * owner's role may have any path, and a name that differs in case from the spec. But if this controller's own role has
+ * the wrong path, the controller recreates the role, so this is the new role's ARN.
  */
 export function desiredRoleArn(desired: Desired, observed: Observed, role: DesiredRole): RoleArn {
   const found = findRole(observed.roles, role.name);
@@ -74,8 +74,9 @@ export function isRecreated({ record }: Pick<Desired, 'record'>, found: FoundRol
 }
 
 // Any user of the account who is allowed to change tags can remove owner tags. The controller neither changes nor
-// deletes such a profile or role, because a record in the Kubernetes object does not prove ownership. But the object
-// must be kept: otherwise nothing would show why the profile blocks the deletion of its EKS cluster.
+// deletes a profile or role without its owner tags, because a record in the Kubernetes object does not prove ownership.
+// But the Kubernetes object must be kept: otherwise nothing would show why the profile blocks the deletion of its EKS
+// cluster.
 
 /**
  * Returns a reason if a profile without owner tags counts as the object's: the record contains its unique ID, or

@@ -61,7 +61,7 @@ const leaving = (given: Given = {}, over: Partial<DesiredInputs> = {}): Desires 
 
 type Row = readonly [situation: string, desires: Desires, seen: Observed, fate: string];
 
-/** Returns what happens to the last of the profiles. */
+/** Returns what happens to the last profile in `seen`. */
 function fateOf(desires: Desires, seen: Observed): string {
   const found = seen.profiles.at(-1);
   return found === undefined ? 'no profile' : (whyDeletable(desires(seen), seen, found) ?? 'stays');

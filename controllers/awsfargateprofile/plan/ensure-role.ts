@@ -39,7 +39,7 @@ export function* ensureRole(desired: Desired, observed: Observed, role: DesiredR
 
 /**
  * Yields the changes that make the role match the spec. Tags come first, because only tags prove that the role, its
- * policies and its boundary come from this controller.
+ * policies, and its boundary come from this controller.
  */
 export function* roleDrift(
   desired: Desired,
@@ -58,7 +58,6 @@ export function* roleDrift(
   const missing = role.policies.filter((arn) => !found.attached.includes(arn));
   const { permissionsBoundary: policyArn } = role;
   const addsNothing = missing.length === 0 && (policyArn === undefined || policyArn === found.permissionsBoundary);
-  // Sets the tags first, because the controller later removes only policies and boundaries that the tags record.
   if (!hasNoTags(set)) yield (addsNothing ? dispensable : change)({ kind: 'tagRole', name, tags: set });
   if (!areTrustPoliciesEqual(role.trust, found.trust)) yield change({ kind: 'setTrust', name, trust: role.trust });
   if (policyArn !== undefined && policyArn !== found.permissionsBoundary) {
@@ -88,7 +87,10 @@ export function* roleDrift(
   if (left.remove.length > 0) yield ifAllMade({ kind: 'untagRole', name, keys: left.remove });
 }
 
-/** If true, missing tags and what only the flags require are optional, because pods already run without them. */
+/**
+ * Whether pods already run on the profile. If so, these changes are optional: tags that record no new policy or
+ * boundary, and a boundary that only the operator's limits require.
+ */
 const isServing = ({ profile }: Desired, { profiles }: Observed): boolean =>
   profile !== undefined && findProfile(profiles, profile.name)?.status === ACTIVE;
 

@@ -19,7 +19,7 @@ const entry = (found?: ObservedAccessEntry['found'], over: Partial<ObservedAcces
   found,
   ...over,
 });
-/** AWS with the role alone, with profile and role, and with the role alone before its deletion. */
+/** `alone`: AWS has only the role. `live`: AWS has the profile and the role. `missing`: AWS has neither. */
 const alone = (...accessEntries: readonly ObservedAccessEntry[]): Observed =>
   observed({ role: aRole(), accessEntries });
 const live = (...accessEntries: readonly ObservedAccessEntry[]): Observed =>
@@ -35,7 +35,7 @@ const plain = living();
 const checked = living({ record: FULL_RECORD });
 const created = withRole({ id: 'AROAEXAMPLE' });
 const deletedBefore = withRole({ id: 'AROAEXAMPLE', checked: true }, { entry: ROLE_ARN });
-/** The record's id is the former role's. */
+/** The recorded ID is the former role's ID. */
 const OF_OTHER_OWNER = { id: 'AROAFORMER', managed: false } as const;
 const FORMER = { id: 'AROAFORMER', checked: true } as const;
 const recreated = withRole(FORMER);

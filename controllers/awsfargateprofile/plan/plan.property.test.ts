@@ -14,7 +14,8 @@ import { type Planned, POLICY, TAG, forEachPlan, planFor } from '../testing/plan
 import { describeDifferences } from './compare.ts';
 import { plan } from './plan.ts';
 
-// A plan is a function of the object and of what AWS has, so one plan per situation shows what the controller may do.
+// A plan depends only on the object and on what AWS shows, so plans for random situations show what the controller may
+// do.
 
 const HOUR = 60 * 60_000;
 const mutationsOf = (planned: Planned): readonly Mutation[] =>
@@ -108,7 +109,7 @@ describe('The plans for random situations', () => {
     });
   });
 
-  it('are the same whatever a client writes into status, apart from the latch that keeps a boundary', () => {
+  it('are the same whatever a client writes into status, apart from initialization.provisioned, which keeps a boundary', () => {
     forEachPlan((planned) => {
       const { initialization } = planned.object.status ?? {};
       const object = { ...planned.object, status: initialization === undefined ? {} : { initialization } };

@@ -51,7 +51,7 @@ const CREATE_SHARED = 'create role /shared; attach pod policy; create profile wi
 const USE_SHARED = 'create profile with /shared; stop: Creating';
 const DENIED = 'stop: NotAllowedByOperator';
 
-/** Returns the tags of a role that record policies, a boundary or tags that the controller has added to the role. */
+/** Returns the tags of a role that record policies, a boundary, or tags that the controller has added to the role. */
 const recording = (...additions: readonly string[]) => ({ ...ROLE_TAGS, ...recordTag(...additions) });
 const alone = (role: Partial<FoundRole>): Observed => observed({ role: aRole(role) });
 const liveOf = (role?: FoundRole): Observed => observed({ profile: aProfile(), role });

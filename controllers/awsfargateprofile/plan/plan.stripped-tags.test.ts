@@ -167,8 +167,8 @@ describe('plan, about a profile or role whose tags were removed', () => {
   });
 
   /**
-   * Returns the status after a reconcile of the object, and the plan of the next reconcile, which has the record of the
-   * first.
+   * Returns the status after a reconcile of the object, and the plan of the next reconcile, which begins with the
+   * record of the first.
    */
   function reconcileOver(
     parts: ObjectParts,

@@ -66,7 +66,7 @@ const USING_SHARED = observed({ profile: aProfile({ podExecutionRoleArn: SHARED_
 const ofSpec = (spec: Partial<AWSFargateProfileSpec>): Desires => living({ spec });
 const plain = living();
 const WITHOUT_RECORD = { metadata: { annotations: {} } };
-/** The record contains the id of a profile that has never matched the spec. */
+/** The record contains the ID of a profile that has never matched the spec. */
 const ATTEMPTED = { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } as const;
 const attempted = living({ record: ATTEMPTED });
 const provisioned = living({ record: FULL_RECORD, status: PROVISIONED });
@@ -131,7 +131,10 @@ const unansweredRole: Partial<Desired> = {
 const deletion = deleted();
 const retaining = (parts: ObjectParts = {}, change: Partial<Desired> = {}): Desires =>
   deleted(parts, { unwanted: 'retain' }, change);
-/** The record contains a time, and EKS has a younger profile that is in no record. */
+/**
+ * The record contains the creation time of the object's own profile (`last`). EKS also has a profile of the same age
+ * that the record does not contain.
+ */
 const ELSEWHERE = { record: { ...FULL_RECORD, last: NOW } };
 const withStranger = (createdAt = NOW): Observed => withFormer({ createdAt }, { createdAt: NOW });
 

@@ -25,9 +25,9 @@ import { ACTIVE } from '../model/profile-status.ts';
 
 /**
  * Plans the changes that make AWS match the spec. Unwanted profiles and roles are deleted before new ones are created
- * (docs/adr/0006). But with updateStrategy Replace, a profile that serves pods is deleted after the desired profile has
- * taken over (docs/adr/0022). Profiles are deleted before roles and created after them, because a profile needs its
- * role.
+ * (docs/adr/0006). But with updateStrategy Replace, a profile that serves pods is deleted only after the desired
+ * profile has taken over (docs/adr/0022). Profiles are deleted before roles and created after them, because a profile
+ * needs its role.
  */
 export function plan(desired: Desired, observed: Observed): Plan {
   const [changes, end] = collect(planParts(desired, observed));

@@ -155,7 +155,7 @@ const FIRST_ATTEMPT: Ms = 60 * 60_000;
 
 /**
  * Returns `undefined` if the profile must be kept. Only this function decides about the deletion of a profile, and its
- * first matching line counts. A record or a status is never a reason for a deletion.
+ * first matching line counts. A record or a status alone never justifies a deletion.
  */
 export function whyDeletable(desired: Desired, observed: Observed, found: FargateProfile): DeletionCause | undefined {
   const { profile, unwanted, elsewhere, isReplaceable, isQuotaExceeded } = desired;
@@ -173,8 +173,8 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
 }
 
 /**
- * Whether no other profile of the object is ACTIVE. Pods need the last ACTIVE profile until the desired one is ACTIVE,
- * even if it has never matched the spec.
+ * Whether this is the object's only ACTIVE profile. Pods need it until the desired profile is ACTIVE, even if it has
+ * never matched the spec.
  */
 const isLastActive = (desired: Desired, { profiles }: Observed, found: FargateProfile): boolean =>
   found.status === ACTIVE &&

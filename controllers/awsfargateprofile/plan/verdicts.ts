@@ -14,7 +14,7 @@ import { isRoleOurs, strippedProfileReason } from './compare.ts';
 import { creatingReason, hasTakenOver, servingPredecessor } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
-// This file computes what the plan says for status, conditions and events. The report/ folder decides nothing itself.
+// This file computes what the plan says for status, conditions, and events. The report/ folder makes no decisions.
 
 /** Until these changes are complete, new pods cannot start on an ACTIVE profile. */
 const RESTORING_ROLE: readonly Mutation['kind'][] = ['createRole', 'deleteAccessEntry', 'createAccessEntry'];
@@ -71,7 +71,10 @@ export function ownProfiles(desired: Desired, { profiles }: Observed): readonly 
   return isToBeCreated ? [...found, { name: desiredName, ownership: 'ours' }] : found;
 }
 
-/** Returns the profile that stops the reconcile, or on which pods start meanwhile, or the desired one. */
+/**
+ * Returns the name of the profile that status shows: the profile that stops the reconcile, else the profile on which
+ * pods start until the desired profile has taken over, else the desired profile.
+ */
 export function profileToShow(desired: Desired, observed: Observed, end: Reason | undefined): ProfileName | undefined {
   const stopping = end && profileIn(end, observed);
   if (stopping !== undefined) return stopping.name;

@@ -32,7 +32,8 @@ const describeTagChange = ({ change, keys, resource }: TagChange): string =>
 
 /**
  * Why a call got no usable answer. `queued`: the call waited too long in the rate limiter. `signatureTime`: AWS rejects
- * the time in the signature. `serviceError`: AWS reports an error of its own. `undecodable`: for example a proxy's page.
+ * the time in the signature. `serviceError`: AWS reports an error of its own. `undecodable`: for example a proxy's
+ * page.
  */
 export type Unavailability = 'throttled' | 'queued' | 'signatureTime' | 'serviceError' | 'undecodable' | 'noAnswer';
 
@@ -106,8 +107,8 @@ export const AWS_CALL_REASONS = {
     quote: ({ why = 'noAnswer', detail: said }) => ({ by: UNAVAILABILITIES[why].by, said }),
   }),
   /**
-   * `missing`: AWS says that this resource does not exist. `contradictory`: AWS's answers about this resource contradict
-   * each other.
+   * `missing`: AWS says that this resource does not exist. `contradictory`: AWS's answers about this resource
+   * contradict each other.
    */
   AWSError: defineReason<Partial<FailedCall> & { readonly missing?: string; readonly contradictory?: string }>({
     nature: 'retry',

@@ -3,15 +3,15 @@ import type { MessageParts } from '../../shared/message.ts';
 import { MINUTE, type Poll } from './polls.ts';
 
 /**
- * A reason makes this condition False in addition to Ready. Otherwise, other conditions show the reason only if the
- * profile or the role in AWS does not match the spec.
+ * The condition that a reason makes False in addition to Ready. A reason without such a condition appears in other
+ * conditions only if the profile or the role in AWS does not match the spec.
  */
 export type AffectedConditionType = 'IAMFargateRolesReady' | 'EKSFargateProfileReady' | 'CredentialsReady';
 
 /**
  * Who can end a problem. `wait`: it ends on its own, and `Reconciling` is True. `human`: a user must act, and `Stalled`
  * is True. `retry`: the controller retries with backoff, and sets `Stalled` after some attempts. `outage`: AWS or the
- * API server cannot be reached, and `Ready` stays for a while.
+ * API server cannot be reached, and `Ready` stays unchanged for a while.
  */
 export type Nature = 'wait' | 'human' | 'retry' | 'outage';
 
@@ -25,15 +25,18 @@ export interface ReasonSpec<F> extends Texts<F> {
   readonly conditionType?: AffectedConditionType;
   readonly poll: Poll<F>;
   /**
-   * How long `Reconciling` is True before `Stalled` becomes True. Without it, `retry` counts attempts, and `human` sets
-   * `Stalled` immediately.
+   * How long `Reconciling` is True before `Stalled` becomes True. Without a patience, `retry` counts attempts, and
+   * `human` sets `Stalled` immediately.
    */
   readonly patience?: Ms;
-  /** `Ready` then stays True for a while, as in an AWS outage. */
+  /**
+   * The reason may end a reconcile before the reconcile reads AWS. `Ready` then stays True for a while, as in an AWS
+   * outage.
+   */
   readonly mayStopBeforeAwsRead?: true;
   /**
-   * The profile can work although a user must act. `Ready` stays and `Stalled` shows the reason, unless AWS shows that
-   * the profile or the role no longer works.
+   * The profile can work although a user must act. `Ready` stays True and `Stalled` shows the reason, unless AWS shows
+   * that the profile or the role no longer works.
    */
   readonly keepsReady?: true;
   /** An event announces the beginning of a wait in which the controller does nothing for the object. */

@@ -89,7 +89,10 @@ type Succeeded = Named & { readonly successor?: string };
 const describeSuccessor = (name: string, successor: string): string =>
   successor === name ? 'recreates it with the current spec' : `creates Fargate profile ${quoted(successor)}`;
 
-/** The message changes after this time, although EKS usually needs minutes. The controller never gives up. */
+/**
+ * EKS usually needs a few minutes. After this time, the message says that the wait is unusually long. The controller
+ * never gives up.
+ */
 const LATE_AFTER: Ms = 30 * MINUTE;
 
 const late = <F>(problem: (facts: F) => string) => ({

@@ -28,7 +28,7 @@ const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
   condition: 'Fix this condition in the trust policy of the role, so that it allows what EKS sends',
 };
 
-/** With an access entry, EKS admits a role that has a path. */
+/** In this mode, EKS also admits roles through access entries, which allow a role with a path. */
 const CHANGE_MODE =
   'change the authentication mode of the EKS cluster to API_AND_CONFIG_MAP (in spec.accessConfig.authenticationMode of its control plane, or with aws eks update-cluster-config), a change that you cannot undo';
 
@@ -47,8 +47,8 @@ const ENTRY_STATES = {
 export const ROLE_REASONS = {
   /**
    * `field` is the field that contains the role; `undefined` if none does. `other` is set if IAM's role with this name
-   * has a different ARN from spec.roleARN, which is `desired`. `isOfCapa` means that Cluster API Provider AWS shares this
-   * role between profiles.
+   * has a different ARN from spec.roleARN, which is `desired`. `isOfCapa` means that Cluster API Provider AWS shares
+   * this role between profiles.
    */
   RoleNotFound: defineReason<
     Named &
@@ -75,7 +75,9 @@ export const ROLE_REASONS = {
           : 'Set spec.roleARN to the ARN of the role',
     outlook: ({ other, isProvisioned = false }) => (other === undefined || isProvisioned ? retries() : continues()),
   }),
-  /** `mistake` is `undefined` if only EKS rejects the role. `ours` means that the controller manages the policy. */
+  /**
+   * `mistake` is `undefined` if only EKS rejects the role. `ours` means that the controller manages the trust policy.
+   */
   RoleTrustInvalid: defineReason<
     Named & {
       readonly problem?: string;
@@ -125,8 +127,8 @@ export const ROLE_REASONS = {
     outlook: ({ other }) => `The controller continues when ${other} no longer uses the role`,
   }),
   /**
-   * `refusal` is AWS's error message about the access entry. `unknown`: the controller is not allowed to read the entry.
-   * `ours`: the controller created the role, so it replaces the entry if AWS lets it.
+   * `refusal` is AWS's error message about the access entry. `unknown`: the controller is not allowed to read the
+   * entry. `ours`: the controller created the role, so it replaces the entry if AWS lets it.
    */
   RoleRecreated: defineReason<
     Named & {

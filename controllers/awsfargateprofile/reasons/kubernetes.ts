@@ -102,7 +102,7 @@ export const CLUSTER_REASONS = {
 const START_OVER = `To leave the recorded profile in AWS and continue with the new value, remove the annotation ${RECORD_ANNOTATION} from this object`;
 
 export const TARGET_REASONS = {
-  /** `provisionedIn` contains account, region and EKS cluster as text. */
+  /** `provisionedIn` contains account, region, and EKS cluster as text. */
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
     nature: 'human',
     poll: pollRarely,
@@ -208,7 +208,7 @@ export const API_SERVER_REASONS = {
 } as const;
 
 export const FOREIGN_CRD_REASONS = {
-  /** `keeper` is set with --manage-crd. */
+  /** `keeper` is set only if the manager runs with --manage-crd. */
   ForeignSchema: defineReason<{
     readonly provider?: string | undefined;
     readonly missing: readonly string[];

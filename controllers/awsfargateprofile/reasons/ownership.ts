@@ -21,7 +21,10 @@ const iam = { conditionType: 'IAMFargateRolesReady' } as const;
 type Named = { readonly name: string };
 
 export const OWNERSHIP_REASONS = {
-  /** The adoptionPolicy `adoption` would let the controller adopt. `obstacles` says why even `Always` does not. */
+  /**
+   * `adoption` is the adoptionPolicy with which the controller could adopt the profile. `obstacles` says why the
+   * controller does not adopt the profile even with `Always`.
+   */
   ProfileNotOwned: defineReason<
     Named &
       SpecChangeable & {

@@ -35,16 +35,18 @@ export const pollRoleRestoration = pollDoubling(2 * SECOND, MINUTE);
 export const pollRoleDeletion = pollDoubling(2 * SECOND, 30 * SECOND);
 export const pollDrain: Poll<{ readonly remaining: Ms }> = (_waited, { remaining }) =>
   clamp(SECOND, remaining, 10 * SECOND);
-/** While a reconcile of this process watches the change, whose end enqueues the waiting object. */
+/**
+ * The interval while a reconcile of this process watches the change: the end of the change enqueues the waiting object.
+ */
 const pollObservedSibling = pollEvery(30 * SECOND);
-/** While no reconcile watches the change, for example because another manager sent it. */
+/** The interval while no reconcile of this process watches the change, for example because another manager sent it. */
 const pollUnobservedSibling = pollEvery(5 * SECOND);
 export const pollSibling: Poll<{ readonly isUnverified: boolean }> = (waited, { isUnverified }) =>
   (isUnverified ? pollUnobservedSibling : pollObservedSibling)(waited, undefined);
 
 // Waits that a user ends.
 
-/** For waits that end with a watch event. The delay only matters if that event is missed. */
+/** The delay for waits that end with a watch event. It only matters if that event is missed. */
 export const pollRarely = pollEvery(10 * MINUTE);
 /** The delay for waits that a user's action in AWS ends, because AWS sends no event about it. */
 export const pollForUserAction: Poll = (waited) => clamp(MINUTE, waited, 10 * MINUTE);
@@ -62,7 +64,10 @@ export const pollForeignCrd = pollEvery(15 * SECOND);
 
 // Failed calls.
 
-/** No watch event follows a request that was rejected or got no answer. */
+/**
+ * An object with an unreadable input polls, because no watch event announces that a rejected or unanswered request
+ * would now succeed.
+ */
 export const pollUnreadable = pollDoubling(2 * SECOND, 30 * SECOND);
 export const pollIdentity = pollEvery(30 * SECOND);
 export const pollApiServer = pollDoubling(2 * SECOND, MINUTE);

@@ -84,7 +84,7 @@ describe('REASONS', () => {
         expect(detail).not.to.match(/\b(somebody|nobody|by itself|on its own|anew|any more|goes on|mend)\b/i));
 
       it('has a message without times and request IDs, which would change it with every attempt', () => {
-        // The time until which a predecessor stays, and a profile's id, are the same in each reconcile.
+        // The time until which a predecessor stays, and a profile's ID, are the same in each reconcile.
         if (name === 'PredecessorKept' || name === 'Draining' || name === 'ManagedElsewhere') return;
         expect(detail).not.to.match(/\d{4}-\d\d-\d\dT|request ?id|[0-9a-f]{8}-[0-9a-f]{4}-/i);
         expect(messageOf(each)).to.equal(detail);

@@ -57,7 +57,7 @@ const KUBERNETES_REASONS = {
   ...MOVE_AND_DELETION_REASONS,
 } as const;
 
-/** Each key is the `reason` of a condition. Conditions, requeues, docs/conditions.md and tests use this table. */
+/** Each key is the `reason` of a condition. Conditions, requeues, docs/conditions.md, and tests use this table. */
 export const REASONS = {
   ...KUBERNETES_REASONS,
   ...CREDENTIAL_REASONS,
@@ -106,7 +106,10 @@ export const isUnreported = ({ name }: Reason): boolean => TABLE[name].unreporte
 
 export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
 
-/** A problem of Kubernetes objects is solved once a later reconcile ends with a reason that is found in AWS. */
+/**
+ * Whether the reason is a problem of Kubernetes objects. Such a problem is solved once a later reconcile ends with a
+ * reason that is found in AWS.
+ */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
   reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);
 
@@ -131,7 +134,7 @@ export function describeReason(reason: Reason): string {
 export const messageOf = (reason: Reason, waited: Ms = 0): string =>
   toPrintableLine(joinParts(partsOfMessage(reason, waited)));
 
-// AWS's message may have its own period.
+// The problem and the quote each get at most this length, so that the remedy and the outlook also fit into the message.
 const MAX_PART = MAX_MESSAGE / 4;
 
 export function partsOfMessage<R extends ReasonName>({ name, facts }: Reason<R>, waited: Ms = 0): MessageParts {

@@ -15,7 +15,7 @@ export const listed = (texts: readonly string[]): string => texts.join(', ');
 export const enumerated = (names: readonly string[]): string =>
   names.length <= 3 ? listed(names) : `${listed(names.slice(0, 3))} and ${names.length - 3} more`;
 
-/** `problem` says why the controller cannot read an object or a kind. The caller adds the period. */
+/** `obstacle` says why the controller cannot read an object or a kind. The caller adds the period. */
 export function remedyForUnreadable(obstacle: ReadObstacle | undefined): string {
   switch (obstacle?.kind) {
     case 'notServed':
@@ -37,7 +37,7 @@ const replacement =
 export const REPLACE_OBJECT = capitalized(replacement);
 export const OR_REPLACE_OBJECT = `or ${replacement}`;
 
-/** The code that finds the problem describes it. */
+/** `detail` describes the problem. The code that finds the problem writes this text. */
 export type Description = { readonly detail: string };
 
 export const quoteAws = ({ detail: said }: Description): Quote => ({ by: 'AWS', said });
@@ -111,7 +111,7 @@ export function remedyForDenial({ denial, called, region, account, isProvisioned
  */
 export type Abandonment = 'retain' | 'removeFinalizer';
 
-/** `condition` says when to do this, for example ", if …,". */
+/** `condition` begins the sentence and says when to do this, for example "If the profile no longer exists". */
 export function describeAbandonment(abandonment: Abandonment, condition: string): string {
   const action =
     abandonment === 'retain'

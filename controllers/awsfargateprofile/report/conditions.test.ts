@@ -34,7 +34,7 @@ import {
   unreadable,
 } from '../testing/completed-reconcile.ts';
 
-/** Returns the conditions Ready, Reconciling and Stalled after a reconcile, each as `status / reason`. */
+/** Returns the conditions Ready, Reconciling, and Stalled after a reconcile, each as `status / reason`. */
 function phase(
   reconcile: CompletedReconcile,
 ): readonly [ready: string | undefined, reconciling: string | undefined, stalled: string | undefined] {

@@ -219,7 +219,8 @@ function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'pro
 }
 
 /**
- * A reason with a patience is `retry` until it is over, then `human`. Any other `retry` is `human` after many attempts.
+ * A reason with a patience counts as `retry` until the patience is over, and then as `human`. Any other `retry` reason
+ * counts as `human` after some attempts.
  */
 function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile): Nature {
   const nature = natureOf(reason);

@@ -62,9 +62,9 @@ export const releasedEvent = (object: AWSFargateProfile, reason: Reason): EventS
   );
 
 /**
- * The event warns about an object that is deleted without the finalizer. There is none if the user wants the profile to
- * stay, or if the deletion in AWS had begun: then the controller has removed the finalizer, or a user has removed it on
- * the advice of a condition.
+ * The event warns about an object that is deleted without the finalizer. Returns no event if the user wants the profile
+ * to stay, or if the deletion in AWS had begun: then the controller has removed the finalizer, or a user has removed it
+ * on the advice of a condition.
  */
 export function abandonedEvents(object: AWSFargateProfile): readonly EventSpec[] {
   const { in: location, deleting } = recordOf(object);
@@ -227,7 +227,10 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
   return [warning(reason, joinParts({ problem: `Failed to ${doing(subject)}`, outlook, quote }))];
 }
 
-/** Returns no events with the reason `RoleRecreated`, whose own event already says that the entry is unreadable. */
+/**
+ * Returns no events if the reconcile ended with the reason `RoleRecreated`, whose own event already says that the
+ * access entry is unreadable.
+ */
 function eventsOfUnreadableEntries(reconcile: CompletedReconcile): readonly EventSpec[] {
   if (reasonOf(reconcile)?.name === 'RoleRecreated') return [];
   return (reconcile.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>

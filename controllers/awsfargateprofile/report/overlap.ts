@@ -44,7 +44,7 @@ const MOST_SELECTORS = 10;
 const MOST_LABELS = 10;
 /** In characters, like Kubernetes namespaces and label values. */
 const LONGEST = 63;
-/** In characters, like Kubernetes label keys: a DNS name of 253, a slash and a name of 63. */
+/** In characters, like Kubernetes label keys: a DNS name of 253, a slash, and a name of 63. */
 const LONGEST_KEY = 317;
 
 const isComparable = ({ namespace, labels }: FargateSelector): boolean => {

@@ -58,9 +58,9 @@ function delayFor(reason: Reason, { waited, notBefore }: Pending, options: Reque
 const jittered = (span: Ms, { random }: RequeueOptions): Ms => span * (1 + JITTER * random.next());
 
 /**
- * While EKS changes the object's profile, the next reconcile is urgent: other objects in the EKS cluster wait until one
- * sees the end of the change. Retries in an outage may continue for long, so they have a low priority, and objects
- * about which AWS was not asked yet come first.
+ * While EKS changes the object's profile, the next reconcile is urgent: other objects in the EKS cluster wait until a
+ * reconcile sees the end of the change. Retries in an outage may continue for long, so they have a low priority, and
+ * objects about which AWS was not asked yet come first.
  */
 function priorityAfter(reason: Reason, isTransit: boolean): QueuePriority | undefined {
   if (natureOf(reason) !== 'outage') return isTransit ? 'urgent' : undefined;

@@ -50,7 +50,10 @@ const creating = newReason('Creating', { name: PROFILE });
 const NEXT = ProfileName.of(`9999-${PROFILE}`);
 const IDENTITY = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
 
-/** Returns the result of a reconcile that has found nothing of the object, soon after its create request. */
+/**
+ * Returns the result of a reconcile that has found neither profile nor role, soon after the create request of the
+ * object.
+ */
 const unansweredReconcile = (object: AWSFargateProfile): CompletedReconcile => {
   const seen = observed();
   const desired = { ...desiredOf(object, {}, seen), record: updatedRecordFor(object, seen, {}, 0).record };

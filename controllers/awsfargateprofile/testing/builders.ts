@@ -50,8 +50,8 @@ export const CREATED_AT = '2026-11-20T10:00:00Z';
 /** The current time in the tests, in milliseconds since 1970. */
 export const NOW = instant('2026-11-21T03:25:00Z');
 
-// The tests spell out tag keys and ARNs instead of importing them from pkg/fargate: a changed tag key would disown all
-// existing AWS resources.
+// The tests spell out tag keys and ARNs instead of importing them from pkg/fargate. So a test fails if a tag key
+// changes, which would disown all existing AWS resources.
 export const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster';
 export const NAMESPACE_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
@@ -147,12 +147,12 @@ export function aControlPlane(
 export const found = <A>(object: A) => ({ kind: 'found', object }) as const;
 export const ABSENT = { kind: 'absent' } as const;
 /**
- * The status fields that record the AWS account, the region and the EKS cluster of the AWSFargateProfile `team-a/web`.
+ * The status fields that record the AWS account, the region, and the EKS cluster of the AWSFargateProfile `team-a/web`.
  */
 export const RECORDED = { account: ACCOUNT, region: 'eu-west-1', eksClusterName: EKS_CLUSTER };
 /** The place in {@link RECORDED}, as a record contains it. */
 export const HERE = { kind: 'known', account: ACCOUNT, region: 'eu-west-1', eksCluster: EKS_CLUSTER } as const;
-/** The id of the profile that {@link aProfile} returns. */
+/** The ID of the profile that {@link aProfile} returns. */
 export const PROFILE_ID = '0ec0ffee';
 /** The record of an object that has the profile of {@link aProfile} and the role of {@link aRole}. */
 export const FULL_RECORD = {

@@ -14,7 +14,10 @@ export interface TestLanes {
   readonly woken: string[];
   /** The names of objects whose last reconcile stopped for something other than their turn. */
   readonly stopped: Set<string>;
-  /** Ends a reconcile of the object. From now on, something other than its turn stops the object, or no longer does. */
+  /**
+   * Ends a reconcile of the object. `isStopped` (by default `true`) is whether something other than its turn stopped
+   * the object.
+   */
   readonly stop: (object: AWSFargateProfile, isStopped?: boolean) => void;
   /** How many times the lanes have asked whether something other than its turn stops an object. */
   readonly questions: () => number;
@@ -45,7 +48,7 @@ export function newLanes(clock: Clock, wake?: (key: ObjectKey) => void): TestLan
     },
     overtaken: ({ name }) => woken.push(`${name} overtaken`),
   });
-  // The lanes are not notified of changes that a test makes in the store itself.
+  // The lanes are not notified of changes that a test makes directly in the store.
   let isWatched = false;
   store.onChange((change) => isWatched && lanes.refresh(change));
   const watched = (change: () => void): void => {

@@ -73,9 +73,9 @@ export const CONSTRUCTIVE: readonly Mutation[] = [
 export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, STRIP_ROLE, DELETE_ACCESS_ENTRY];
 
 /**
- * Describes a plan in a few words, for the tables in tests: its changes, and why it ends. Names of the usual profile and
- * role, and the prefixes of tag keys, are left out. `?` marks an optional change. To `strip` a policy is to detach it
- * before the deletion of its role.
+ * Describes a plan in a few words, for the tables in tests: its changes, and why it ends. Names of the usual profile
+ * and role, and the prefixes of tag keys, are left out. `?` marks an optional change. To `strip` a policy is to detach
+ * it before the deletion of its role.
  */
 export function describePlan({ changes, leftovers, end, notices }: Plan): string {
   const last = [end === 'inSync' ? 'in order' : `stop: ${end.name}`, ...notices.map(({ name }) => name)].join(': ');

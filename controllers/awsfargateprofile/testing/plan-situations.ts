@@ -32,7 +32,7 @@ import {
 } from './builders.ts';
 import { CAPA_TAGS, FOREIGN_TAGS, SHARED_ROLE_ARN, SHARED_ROLE_NAME, TRUST_POLICIES, recordTag } from './fixtures.ts';
 
-/** Everything that a plan depends on, at random: an object, its record and status, and what AWS has. */
+/** What a plan depends on: an object, its record, its status, and what AWS shows. All parts are random. */
 export interface Situation {
   readonly object: AWSFargateProfile;
   readonly isDeleted: boolean;
@@ -55,11 +55,11 @@ const MINUTE = 60_000;
 const RECORD = recordTag(`tag ${TAG}`, `policy ${POLICY}`, `boundary ${BOUNDARY}`);
 
 const anyName = fc.constantFrom(PROFILE, ProfileName.of(`9999-${PROFILE}`), ProfileName.of('other'));
-/** Returns a value of `usual`, or sometimes another value, so that most situations get far into the plan. */
+/** Generates `usual`, or sometimes another value, so that blockers end only some of the plans early. */
 const mostly = <A>(usual: A, ...others: readonly A[]): fc.Arbitrary<A> =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: fc.constantFrom(usual, ...others) });
 
-/** Which of two profiles with the same name a profile is. */
+/** Distinguishes two profiles with the same name. */
 const anyId = mostly('first', 'second');
 const idOf = (name: string, id: string): string => `${id}-of-${name}`;
 const anyTime = fc.constantFrom(NOW - 120 * MINUTE, NOW - 2 * MINUTE, NOW - 30_000, NOW);
@@ -209,7 +209,7 @@ const anySituation: fc.Arbitrary<Situation> = fc
     return { ...rest, object: rest.isDeleted ? aDeletedObject(parts) : anObject(parts) };
   });
 
-/** Returns what is desired; `undefined` if AWS cannot fulfill the spec. */
+/** Returns the situation with its plan. `undefined` if AWS cannot fulfill the spec. */
 export function planFor(situation: Situation): Planned | undefined {
   const { object, isDeleted, isBlocked, isQuotaExceeded, seen, age } = situation;
   const creationBlocker = isBlocked ? newReason('ClusterDeleting', { what: 'Cluster team-a/prod' }) : undefined;

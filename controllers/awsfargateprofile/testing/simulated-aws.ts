@@ -13,7 +13,7 @@ import { ACCOUNT, EKS_CLUSTER, NOW, PLACE, PROFILE_ID, aFailure } from './builde
 
 export interface SimulatedProfile {
   readonly name: string;
-  /** The unique id at the end of the ARN, by default {@link PROFILE_ID}. */
+  /** The unique ID at the end of the ARN, by default {@link PROFILE_ID}. */
   readonly id?: string;
   /** Wall clock, in milliseconds since 1970. */
   readonly createdAt?: number;
@@ -30,7 +30,7 @@ export interface SimulatedRole {
   readonly name: string;
   readonly path: string;
   readonly id: string;
-  /** In milliseconds of the time of the simulated AWS. */
+  /** In milliseconds, by the clock of the simulated AWS. */
   readonly createdAt: number;
   trust: string;
   boundary: string | undefined;
@@ -41,7 +41,9 @@ export interface SimulatedRole {
 
 interface SimulatedAccessEntry {
   readonly type: string;
-  /** The unique id that the role had when the access entry was created; `undefined`: no role with this ARN existed. */
+  /**
+   * The unique ID that the role had when the access entry was created. `undefined` if no role with this ARN existed.
+   */
   readonly roleId: string | undefined;
   readonly createdAt: number;
 }

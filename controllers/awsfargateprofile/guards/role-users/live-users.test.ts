@@ -44,10 +44,12 @@ const withStatus = (over: object) => ({ status: { ...RECORDED, ...over } });
 const asking = { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] };
 
 /**
- * What another object, `team-a/other`, has to do with the role "shared" of an object.
- * - `keeps`: whether the role stays when the object is deleted: `profile`: as long as EKS has the profile of the other.
- * - `shares`: for an object that wants to use the role, and a manager with another watch filter: `wants`: the settings of
- *   both have to fit; `deletes`: the object waits, because the other manager may be deleting the role.
+ * How another object, `team-a/other`, affects an object with the role "shared".
+ * - `keeps`: whether the role is kept when the object is deleted. `yes`: always. `profile`: only while EKS has the
+ *   other object's profile.
+ * - `shares`: the answer to an object that wants to use the role, if another manager reconciles `team-a/other`.
+ *   `wants`: both objects must have the same settings. `deletes`: the object waits, because the other manager may be
+ *   deleting the role.
  */
 type Row = readonly [
   what: string,

@@ -22,7 +22,7 @@ export interface RoleInCluster {
 
 /** The users of a role that is about to be deleted for an object. */
 export interface RoleUsers {
-  /** The key of another AWSFargateProfile with the finalizer that uses the role. */
+  /** The key of another AWSFargateProfile that has the finalizer and uses the role. */
   readonly other: string | undefined;
   /**
    * AWSFargateProfiles that are being deleted, and use the role only while EKS has a profile of theirs. Maps the
@@ -39,7 +39,7 @@ export interface RoleSharers {
   readonly sharers: readonly AWSFargateProfile[];
 }
 
-/** Asks the API server, so no answer is older than the question. */
+/** Asks the API server, so that each answer is at least as new as the call. */
 export interface LiveRoleUsers {
   usersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleUsers>;
   sharersOf(role: RoleInCluster, object: AWSFargateProfile, signal: AbortSignal): Promise<RoleSharers>;
@@ -125,7 +125,7 @@ const statusOf = ({ status }: KubeObject): Readonly<Record<string, unknown>> =>
  * - An object that is being deleted may already have left the role to the other object, so it counts as a user only
  *   while EKS has its profile.
  * - An object for which nothing was created in AWS creates the role when it begins, so it is not a user yet. If it is
- *   deleted before, its manager does not call AWS.
+ *   deleted before that, its manager does not call AWS.
  * - A record in another namespace is ignored, because every user who can write the object can write its record.
  */
 function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {

@@ -107,8 +107,8 @@ async function findUser(
 }
 
 /**
- * Returns `keep` if a profile uses the role. Returns `stop` if a call to AWS failed, or if EKS is deleting the last
- * such profile.
+ * Returns `keep` if a profile uses the role. Returns `stop` if a call to AWS failed, if EKS is deleting the last such
+ * profile, or if a new profile of this object has appeared.
  */
 async function findProfileUsing(
   { session, target, desired, observed }: ReconcileState,
