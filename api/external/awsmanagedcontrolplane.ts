@@ -30,7 +30,7 @@ export interface ControlPlaneSubnet {
   readonly id: string;
   readonly resourceID?: string;
   readonly isPublic: boolean;
-  /** `availability-zone`, `local-zone` or `wavelength-zone`. Undefined means `availability-zone`. */
+  /** `availability-zone`, `local-zone`, or `wavelength-zone`. Undefined means `availability-zone`. */
   readonly zoneType?: string;
   readonly tags: Readonly<Record<string, string>>;
 }

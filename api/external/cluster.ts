@@ -11,7 +11,7 @@ import {
   view,
 } from 'controller-runtime/schema';
 
-/** Has no API version, because the manager reads the object in a version that its CRD serves. */
+/** Omits the API version: the manager reads the referenced object in a version that its CRD serves. */
 export interface ObjectReference {
   readonly group: string;
   readonly kind: string;

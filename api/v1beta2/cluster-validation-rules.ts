@@ -1,8 +1,8 @@
 import type { Rule } from 'controller-runtime/schema';
 
 // A new object must set exactly one of spec.clusterName and spec.eksCluster. While CAPA's CRD without eksCluster is
-// installed, the API server drops that field. So the rules accept later updates of an object that has lost it, and a
-// user can set it again.
+// installed, the API server drops eksCluster. So the rules accept later updates of an object that has lost the field,
+// and a user can set the field again.
 
 export const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
 
@@ -128,9 +128,8 @@ export const REGION_IMMUTABLE: Rule = {
 };
 
 /**
- * A CEL expression that refuses an update which restores spec.eksCluster, after another provider's CRD has dropped it,
- * with a `<field>` that differs from `status.<known>`. It accepts every other update, and this one if `<field>` or
- * `status.<known>` is absent.
+ * A CEL expression for updates that restore a spec.eksCluster that another provider's CRD has dropped. It refuses such
+ * an update if `<field>` and `status.<known>` are both set and differ. It accepts every other update.
  */
 const equalsStatusIfRestored = (field: string, known: string): string =>
   '!has(self.spec) || !has(oldSelf.spec) || !has(self.spec.eksCluster) || has(oldSelf.spec.eksCluster) || ' +
@@ -138,7 +137,7 @@ const equalsStatusIfRestored = (field: string, known: string): string =>
   `self.spec.eksCluster.${field} == oldSelf.status.${known}`;
 
 /**
- * For an object whose spec.eksCluster was dropped by another provider's CRD. A user can restore it only with its former
+ * If another provider's CRD has dropped an object's spec.eksCluster, a user can restore the field only with its former
  * value, which the rules read from status. If the status is lost too, the controller compares the value with the
  * location in the annotation `aws-fargate.cluster.x-k8s.io/record`.
  */

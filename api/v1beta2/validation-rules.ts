@@ -11,10 +11,10 @@ import {
 // CEL rules of the CRD. Three properties of the API server's validation shape these rules:
 //
 // - If an update leaves a node of the object unchanged, the API server does not refuse the update because of that node
-//   (ratcheting). So each rule is on the smallest node that it concerns, and users can still label, change and delete
+//   (ratcheting). So each rule is on the smallest node that it concerns, and users can still label, change, and delete
 //   objects that an older or looser CRD admitted.
 // - A violated structural bound (maxLength, maxItems, …) keeps all rules from running. So the bounds are wide and serve
-//   only the CEL cost estimator. CEL rules enforce the real limits, and the user sees all mistakes at once.
+//   only the CEL cost estimator. CEL rules enforce the real limits, and the user sees all mistakes together.
 // - The user sees `<field path>: <kind of error>: <message>`. The messages about the form of selectors and profileName
 //   begin with EKS's wording. Each message states the mistake, then the right value.
 
@@ -28,9 +28,9 @@ const tagKeyRule = (condition: string, wrong: string, right: string): Rule => ({
 });
 
 /**
- * Refuses a map entry with the value `null`, such as the empty value of a template. The schema must declare the values
- * as nullable: otherwise the API server drops the entry before this rule, and a selector that lost a label selects more
- * pods.
+ * Refuses a map entry with the value `null`, for example an empty value that a template has rendered. The schema must
+ * declare the values as nullable: otherwise the API server drops the entry before it evaluates this rule, and a
+ * selector that lost a label selects more pods.
  */
 const noNullValue = (entry: string): Rule => ({
   rule: 'self.all(k, dyn(self[k]) != null)',
@@ -116,11 +116,11 @@ const TAG_CHARACTERS = String.raw`'^[\\p{L}\\p{Z}\\p{N}_.:/=+@-]*$'`;
 const ALLOWED_CHARACTERS = 'letters, digits, and spaces of any language, and _ . : / = + - @';
 const FORBIDDEN_CHARACTER = 'has a character that AWS does not allow';
 
-/** The limits of EKS and IAM: the number of tags of one resource, and the characters of a tag's key and value. */
+/** The limits of EKS and IAM: tags per resource, characters per tag key, and characters per tag value. */
 export const MAX_TAGS = 50;
 export const MAX_TAG_KEY = 128;
 export const MAX_TAG_VALUE = 256;
-/** The controller sets three tags on a role: Cluster, EKS cluster and namespace. */
+/** The controller sets three tags on a role: Cluster, EKS cluster, and namespace. */
 export const MAX_ADDITIONAL_TAGS = MAX_TAGS - 3;
 
 export const TAGS_RULES: readonly Rule[] = [
@@ -282,10 +282,10 @@ const subnetsOf = (spec: string): string =>
   `has(oldSelf.status) && has(oldSelf.status.subnets) ? oldSelf.status.subnets : [])`;
 
 /**
- * A CEL expression that is true if a name field changes from empty to the computed name or back, which does not replace
- * anything: CAPA writes the computed name into an empty field, and `kubectl replace` with the user's manifest empties
- * it again. A name that fills the field must equal the name in status. If status has no name, or if the field becomes
- * empty, only the form of the name is checked, because CEL cannot compute the hash in it.
+ * A CEL expression that is true if a name field changes from empty to the computed name or back. Such a change replaces
+ * nothing: CAPA writes the computed name into an empty field, and `kubectl replace` with the user's manifest empties
+ * the field again. A name that fills the field must equal the name in status. If status has no name, or if the field
+ * becomes empty, the expression checks only the form of the name, because CEL cannot compute the hash in the name.
  */
 const isComputedNameFilled = (field: string, known: string, isComputed: (name: string) => string): string =>
   `(${isEmpty(`self.spec.${field}`)} ? ${isComputed(`oldSelf.spec.${field}`)} : ` +
@@ -294,7 +294,7 @@ const isComputedNameFilled = (field: string, known: string, isComputed: (name: s
 
 const isHashed = (name: string): string => `${name}.matches('^capa_[0-9a-z]{27}$')`;
 
-/** CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. CEL cannot read, or check, the namespace. */
+/** CAPA's form: `<namespace>_<name>` with underscores for dots, or a hash. Skips the namespace: CEL cannot read it. */
 const isComputedProfileName = (name: string): string =>
   `(${name}.endsWith('_' + self.metadata.name.replace('.', '_')) || ${isHashed(name)})`;
 

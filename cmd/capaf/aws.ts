@@ -90,7 +90,7 @@ export function openAws({ profile, region, roleArn }: AwsOptions, { clock, env, 
   if (E.isLeft(connected)) throw new Failure(connected.left);
   const connections = connected.right;
   const transport = trackAws(readOnlyAws(connections), progress);
-  // The SDK reads the name of the profile from the environment of the process.
+  // The SDK reads the profile name from the process's environment.
   if (profile !== undefined) process.env['AWS_PROFILE'] = profile;
   const manager = cloud.newManagerCredentialSource(transport, env, SILENT);
   const fetch: typeof manager.fetch = (stop) =>

@@ -29,7 +29,7 @@ const SHOWN_PROBLEMS = 10;
 /** Whether duplicate keys in a document are an error. Otherwise the last one counts, as in kubectl. */
 export type IsStrict = (value: unknown) => boolean;
 
-/** Reads a file. Each item of a Kubernetes List counts as a document. @throws Failure with file, line and column */
+/** Reads a file. Each item of a Kubernetes List counts as a document. @throws Failure with file, line, and column */
 export async function readDocuments(
   path: string,
   { readStdin, signal }: Pick<Io, 'readStdin' | 'signal'>,
@@ -49,7 +49,7 @@ export async function readDocuments(
   return documents;
 }
 
-/** @throws Failure with file, line and column */
+/** @throws Failure with file, line, and column */
 export function* parseDocuments(
   file: string,
   text: string,

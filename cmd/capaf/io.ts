@@ -17,7 +17,7 @@ export interface Io {
   readonly progress?: Progress;
 }
 
-/** The manifests of prometheus-operator have 4.5 MiB, those of Argo CD 2 MiB. The YAML parser needs 10 s for 8 MiB. */
+/** prometheus-operator's manifests are 4.5 MiB, and Argo CD's are 2 MiB. The YAML parser takes 10 s for 8 MiB. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
 /** Stops reading as soon as the text is too large, so that the caller can refuse it. */
@@ -42,7 +42,7 @@ export interface OutputOption {
   readonly output: 'text' | 'json';
 }
 
-/** The version of the output of `-o json`. It does not change when fields are added. */
+/** The version of the `-o json` format. New fields do not change it. */
 const JSON_VERSION = 1;
 
 /** Prints the answer. @throws after SIGINT and SIGTERM, because a part of the answer may be missing */
@@ -59,7 +59,7 @@ export function tell(
   return isFine ? 0 : 2;
 }
 
-/** In characters. Because users choose the texts, a longer cell does not widen its column, but shifts its own row. */
+/** In characters. Users choose the texts, so a longer cell does not widen its column: it shifts the rest of its row. */
 const WIDEST_COLUMN = 80;
 
 /** Escapes hidden characters, and pads all columns except the last. */

@@ -30,7 +30,7 @@ export interface KubeOptions {
 
 export type KubeAccess = ReturnType<typeof kubeAccess>;
 
-/** `received` is a kubeconfig from outside of this machine, such as a Secret. @throws KubeconfigError */
+/** `received` is a kubeconfig from outside this machine, for example from a Secret. @throws KubeconfigError */
 export function openKube(options: KubeOptions, io: Io, received?: KubeconfigFile): KubeAccess {
   const { kubeconfig: path, context, namespace } = options;
   const load = () => loadKubeconfig({ path, context, env: io.env, home: homedir(), ...(received && { received }) });

@@ -35,5 +35,5 @@ async function main(): Promise<void> {
   }
 }
 
-// An executable that contains Node.js runs CommonJS, which has no await at the top.
+// A single executable application of Node.js runs CommonJS, which has no top-level await.
 void main();

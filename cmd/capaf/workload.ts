@@ -34,7 +34,7 @@ export function requireCluster({ cluster, eksCluster }: ClusterOptions): void {
 
 /**
  * Opens the cluster of --workload-kubeconfig, if that option is set, without sending a request. Commands call this at
- * their start, because they continue if the pods cannot be read, but not if the user's file is no kubeconfig.
+ * their start, because they continue if the pods cannot be read, but not if the user's file is not a kubeconfig.
  *
  * @throws KubeconfigError
  */

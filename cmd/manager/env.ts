@@ -7,7 +7,7 @@ import type { ConnectToServer } from 'controller-runtime/kubeconfig';
 import type { Logger } from 'controller-runtime/log';
 import type { ManagerFlags } from './flags/parse-flags.ts';
 
-/** The manager's access to the clock, to randomness, to the network and to the host. Tests replace each part. */
+/** The manager's access to the clock, randomness, the network, and the host. Tests replace each part. */
 export interface Env {
   readonly clock: Clock;
   readonly random: Random;

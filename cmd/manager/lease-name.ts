@@ -26,8 +26,8 @@ export function leaseNameFor({ election, namespace, watchFilter }: LeaseNameFlag
 }
 
 /**
- * A DNS label, which contains no dot, stays unchanged. Any other value becomes the converted text, a dot and a hash, so
- * that two values never give the same name.
+ * A DNS label, which contains no dot, stays unchanged. Any other value becomes the converted text, a dot, and a hash,
+ * so that two values never produce the same name.
  */
 function toNameParts(labelValue: string): string {
   if (DNS_LABEL.test(labelValue)) return labelValue;

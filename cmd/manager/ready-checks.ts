@@ -10,7 +10,7 @@ interface Checked {
   readonly election: { readonly healthCheck: HealthCheck } | undefined;
 }
 
-/** Returns the HTTP server for /healthz and /readyz, and what its checks need to run. */
+/** Returns the HTTP server for /healthz and /readyz, and the check of the API server's version, which also must run. */
 export function healthServer(
   { clock, logger }: Env,
   address: ListenAddress,

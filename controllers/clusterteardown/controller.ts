@@ -37,7 +37,7 @@ export function clusterTeardownController(options: ClusterTeardownControllerOpti
   });
 }
 
-/** Returns the fields whose changes can matter to the teardown, which omit most of the status. */
+/** Returns the fields whose changes can matter to the teardown. Most status fields do not matter. */
 const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
   ...metadata,
   resourceVersion: undefined,

@@ -37,7 +37,7 @@ export function isTearingDown({ cluster, controlPlane }: ClusterState): boolean 
 }
 
 /**
- * Omits profiles that are paused, retained, being moved or already being deleted. Also omits profiles without their
+ * Omits profiles that are paused, retained, being moved, or already being deleted. Also omits profiles without their
  * controller's finalizer, which have nothing in AWS: a GitOps tool that creates them during the deletion of the cluster
  * would recreate them after each deletion.
  */

@@ -19,7 +19,7 @@ export class ProfileDeleter {
   private readonly options: ProfileDeleterOptions;
   /** For each Cluster, the UIDs of AWSFargateProfiles whose deletion an Event has reported, until none is left. */
   private readonly recorded = new Map<string, Set<string>>();
-  /** For each Cluster between two batches, the previous batch's last profile, and the requeue after all batches. */
+  /** For each Cluster between two batches, the previous batch's last profile, and the requeue after the last batch. */
   private readonly rounds = new Map<string, { readonly last: string; readonly requeue: Requeue }>();
 
   constructor(options: ProfileDeleterOptions) {

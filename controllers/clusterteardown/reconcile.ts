@@ -29,7 +29,7 @@ export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOpt
 interface TeardownInputs {
   readonly state: ClusterState;
   readonly controlPlanes: ControlPlanes;
-  /** Their spec.clusterName is the Cluster, or their spec.eksCluster is its EKS cluster. */
+  /** Their spec.clusterName names the Cluster, or their spec.eksCluster names the Cluster's EKS cluster. */
   readonly profiles: readonly TypedEntry<AWSFargateProfile>[];
 }
 
@@ -155,7 +155,7 @@ interface ControlPlaneEntries {
 const objectsOf = (entries: readonly TypedEntry<unknown>[]): readonly KubeObject[] =>
   entries.map(({ object }) => object);
 
-/** Returns a Left if the object cannot be decoded. Only a change helps, and its watch event triggers a reconcile. */
+/** Returns a Left if the object cannot be decoded. Only a change to the object helps, and triggers a reconcile. */
 function decodedOrTerminal<A>(entry: TypedEntry<A> | undefined): E.Either<Requeue, A | undefined> {
   if (entry === undefined) return E.right(undefined);
   const { object, decoded } = entry;

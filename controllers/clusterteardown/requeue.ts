@@ -8,9 +8,7 @@ import { joinParts, RETRIES } from '../shared/message.ts';
 /** For errors that need a user or an operator to act. */
 const API_REJECTED: Requeue = after(15_000, 'the API server refuses what the teardown needs');
 
-/**
- * The API server shows a pause or a change that the caches lack. Usually a watch event triggers a reconcile earlier.
- */
+/** The API server shows a pause or a change that the caches lack. Usually a watch event precedes this requeue. */
 export const BLOCKED: Requeue = after(2_000, 'a profile may not be deleted now');
 
 export const LEFT_TO_OTHERS: Requeue = after(

@@ -28,7 +28,7 @@ interface Wait {
   readonly toldAt: Ms;
 }
 
-/** How long another manager may take to delete the AWSFargateProfile. EKS takes two minutes per profile, one by one. */
+/** How long another manager may take to delete an AWSFargateProfile. EKS deletes one at a time, in two minutes each. */
 const DELETION_PATIENCE: Ms = 15 * 60_000;
 /** How long it may take until an AWSFargateProfile's deletion begins. This manager's cache may also be behind. */
 const PATIENCE: Ms = 25_000;
@@ -47,7 +47,7 @@ export class FinalizerSync {
     this.persistentErrors = new PersistentErrors(options.clock);
   }
 
-  /** `undecodable` is an AWSFargateProfile with a finalizer that this manager cannot delete. */
+  /** `undecodable` is an AWSFargateProfile that has a finalizer, and that this manager cannot decode and delete. */
   async syncFinalizer(
     cluster: ObjectKey,
     { controlPlane, action }: FinalizerTask,

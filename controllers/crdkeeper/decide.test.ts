@@ -64,12 +64,12 @@ describe('the decision of the keeper of the CRD', () => {
       ['does not answer, for example while it restarts', UNCLEAR, 86_400, { kind: 'wait' }],
     ];
     for (const [given, answer, lasted, expected] of cases)
-      it(`${given}, is to ${Reflect.get(expected, 'kind')}`, () =>
+      it(`${given}: ${Reflect.get(expected, 'kind')}`, () =>
         expect(decideOn({ probeState: probeStateFor(answer, lasted * SECOND) })).to.deep.include(expected));
   });
 
   describe('after reverts', () => {
-    it('is to restore a third time, and then to stop, however slow the reverts are', () => {
+    it('restores a third time, and then stops, however slow the reverts are', () => {
       expect(decideOn({ record: restored([11, 1]) })).to.deep.include({ kind: 'restore' });
       expect(decideOn({ record: restored([23.9, 12, 1]) })).to.deep.equal({ kind: 'stop', parts: ALL });
     });

@@ -18,7 +18,7 @@ export const configurationResource = (phase: WebhookPhase): Resource => ({
   plural: `${phase}webhookconfigurations`,
 });
 
-/** The name of CAPA's webhook configuration is the same in each release. */
+/** CAPA's webhook configurations have the same names in each release. */
 export const configurationKey = (phase: WebhookPhase): { readonly namespace: ''; readonly name: string } => ({
   namespace: '',
   name: `capa-${phase}-webhook-configuration`,

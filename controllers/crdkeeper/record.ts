@@ -72,9 +72,9 @@ const WINDOW: Ms = 24 * HOUR;
 export const MOST_REVERTS = 3;
 
 /**
- * Adds `parts` before they are restored. If the last restoration had restored one of them, another client has reverted
- * it, and a new restoration begins; otherwise the last restoration continues, however often the API server fails.
- * Returns `undefined` after {@link MOST_REVERTS} reverts within {@link WINDOW}: the keeper must stop.
+ * Adds `parts` before they are restored. If the last restoration restored one of these parts, another client has
+ * reverted the part, so a new restoration begins. Otherwise the last restoration continues, however often the API
+ * server fails. Returns `undefined` after {@link MOST_REVERTS} reverts within {@link WINDOW}: the keeper must stop.
  */
 export function addRestoration(record: KeeperRecord, parts: readonly Part[], now: Ms): KeeperRecord | undefined {
   const recent = record.restorations.filter(({ at }) => Math.abs(now - at) < WINDOW);

@@ -19,7 +19,7 @@ export type Answer =
   | { readonly kind: 'notServed' | 'notInstalled' | 'noWebhook' }
   | { readonly kind: 'unclear'; readonly because: string };
 
-/** The API server does not store the result of a dry run. */
+/** The dry run sets this annotation. The API server does not store the result of a dry run. */
 const PROBE = { metadata: { annotations: { 'aws-fargate.cluster.x-k8s.io/dry-run': 'crd-keeper' } } };
 
 /** Probes the webhooks by a dry run that patches an AWSFargateProfile, or else creates one in `namespace`. */

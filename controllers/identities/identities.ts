@@ -45,7 +45,7 @@ export interface Identities {
   /** The caches and the polling of Secrets. They must be started before `sources` are used. */
   readonly runnables: readonly Runnable[];
   /**
-   * Calls the handler after each change of an identity, of its Secret or of a Namespace's labels, but not for objects
+   * Calls the handler after each change of an identity, its Secret, or a Namespace's labels, but not for objects
    * that were listed before the start. If a cache has no complete list at its start, or loses it because the kind is no
    * longer served, the handler is called once for all identities after the next list.
    */
@@ -127,8 +127,8 @@ function newCache(
 }
 
 /**
- * Ignores the objects of the first list, one by one. If that list completes only after the start, `newCache` reports it
- * once, as a change of all identities.
+ * Does not report each object of the first list. If that list completes only after the start, `newCache` reports the
+ * whole list as one change that affects all identities.
  */
 const isRelevantChange = (change: Change, view: (object: KubeObject) => unknown): boolean =>
   change.type === 'updated'

@@ -47,9 +47,9 @@ export const identityRefOf = ({ kind, metadata }: Identity): IdentityRef => ({ k
  * Follows `sourceIdentityRef` to the source of the credentials. Each identity on the way must allow the namespace, and
  * must not occur twice.
  *
- * Without `reference`, the result is the manager's own credentials, if the AWSClusterControllerIdentity `default`
- * allows the namespace or does not exist. Otherwise a client could gain these credentials by removing the identity
- * reference from an object's status.
+ * Without `reference`, the result is the manager's own credentials. If the AWSClusterControllerIdentity `default`
+ * exists, it must allow the namespace in this case too: without this check, a client could gain these credentials by
+ * removing the identity reference from an object's status.
  */
 export function resolveIdentity(
   reference: IdentityRef | undefined,

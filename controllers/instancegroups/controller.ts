@@ -32,7 +32,8 @@ export function instanceGroupController(options: ControllerOptions): {
     ...(watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${watchFilter}` }),
   });
   groups.onChange(({ object }) => queue.add(keyOf(object)));
-  // Enqueues all InstanceGroups once they are served, because changes of AWSFargateProfiles enqueue none before.
+  // Enqueues all InstanceGroups when the cache has listed them: until then, changes of AWSFargateProfiles enqueue no
+  // InstanceGroup.
   groups.onSync((isSynced) => {
     const listing = groups.list();
     if (isSynced && listing.kind === 'listed') for (const group of listing.objects) queue.add(keyOf(group));

@@ -45,7 +45,7 @@ export interface GroupInputs {
 }
 
 const DELETING = plainState('Deleting', 'The AWSFargateProfile is being deleted');
-/** For an InstanceGroup with a different provisioner, when this controller has deleted all that it created for it. */
+/** The provisioner is not eks-fargate, and this controller has deleted everything it created for the InstanceGroup. */
 const LEFT_TO_KEIKO = plainState(
   'Deleting',
   `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} stays, because keiko may have made something else of this InstanceGroup`,
@@ -96,7 +96,7 @@ function decideLife({ group, profile, otherThan }: GroupInputs): Decision {
   const wanted = profileSpec(group, decoded.right);
   if (profile === undefined) {
     // A finalizer must keep the InstanceGroup before the AWSFargateProfile is created, and keiko's finalizer suffices.
-    // This controller's finalizer, added later, shows that it has taken over the InstanceGroup.
+    // This controller's finalizer, added later, shows that the controller has taken over the InstanceGroup.
     const isKept = hasFinalizer(group, GROUP_FINALIZER) || hasFinalizer(group, KEIKO_FINALIZER);
     return { action: isKept ? { kind: 'createProfile', spec: wanted } : { kind: 'addFinalizer' }, state: CREATING };
   }

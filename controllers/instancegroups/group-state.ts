@@ -12,7 +12,7 @@ type KeikoState =
   | 'InitCreate'
   /** The InstanceGroup has changed, and AWS has not been compared with it yet. */
   | 'InitUpdate'
-  /** EKS is creating, changing or deleting the Fargate profile. */
+  /** EKS is creating, changing, or deleting the Fargate profile. */
   | 'ReconcileModifying'
   | 'Ready'
   | 'Deleting'
@@ -103,7 +103,7 @@ function messageOf(
 }
 
 /**
- * keiko stored the address of a loop variable, so every selector got the namespace of the last one. Go 1.22 ended this:
+ * keiko stored the address of a loop variable, so every selector got the namespace of the last one. Go 1.22 fixed this:
  * https://go.dev/blog/loopvar-preview
  */
 const BUG_OF_KEIKO =

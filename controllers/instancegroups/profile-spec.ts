@@ -66,7 +66,7 @@ const DECIDED = ['profileName', 'roleName', 'roleARN', 'selectors', 'subnetIDs',
 
 /**
  * Returns `undefined` if nothing differs. Keeps what users can set on the AWSFargateProfile: region and identity in
- * spec.eksCluster, and spec.updateStrategy. But annotations of the InstanceGroup override its type and drainTimeout.
+ * spec.eksCluster, and spec.updateStrategy. But the InstanceGroup's annotations override the type and drainTimeout.
  */
 export function profileSpecPatch(existing: unknown, wanted: AWSFargateProfileSpec): UnknownRecord | undefined {
   const spec = isRecord(existing) ? existing : {};

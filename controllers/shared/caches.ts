@@ -48,9 +48,9 @@ export const BY_CLUSTER = 'cluster';
 export const BY_EKS_CLUSTER = 'eksCluster';
 /** AWSFargateProfiles with spec.clusterName, by namespace and name of the EKS cluster in status. */
 const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
-/** By namespace and requested role, in lower case. The name, which may be a hash, is computed once per version. */
+/** By namespace and requested role, in lower case. The name, maybe a hash, is computed once per object version. */
 export const BY_ROLE = 'role';
-/** By account, region and name of the EKS cluster that AWS has confirmed. */
+/** By account, region, and name of the EKS cluster that AWS has confirmed. */
 export const BY_LOCATION = 'location';
 /**
  * AWSFargateProfiles that want a turn to change a profile in EKS, which changes one per cluster at a time. Sorted by
@@ -280,7 +280,7 @@ function turnGroupsOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
   return [...(group === undefined ? [] : [group]), ...confirmedLocationsOf(decoded.right).map(turnGroupOfLocation)];
 }
 
-/** Reads the label `cluster.x-k8s.io/cluster-name` too, because Cluster API sets the owner reference later. */
+/** Also reads the label `cluster.x-k8s.io/cluster-name`, because objects can have it before their owner reference. */
 export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   const { namespace = '', ownerReferences = [], labels = {} } = metadata;
   const owners = ownerReferences

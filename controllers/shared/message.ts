@@ -1,4 +1,4 @@
-/** What AWS or an API server says, without its period. Without `by`, the text is an error that no server sent. */
+/** What AWS or an API server says, without the final period. Without `by`, the text is an error that no server sent. */
 export interface Quote {
   readonly by?: 'AWS' | 'EKS' | 'The API server' | 'The AWS SDK' | undefined;
   readonly said: string;

@@ -39,8 +39,8 @@ export class ProfileWriter {
 
   /**
    * Whether this process wrote this version. The watch may deliver a version before the API server has answered the
-   * write. Until the answer, each version counts as this process's own. Then `onForeignChange` is called if another
-   * client wrote one of them.
+   * write. Until the answer, each version counts as this process's own. After the answer, `onForeignChange` is called
+   * if another client wrote one of these versions.
    */
   isOwnWrite({ metadata }: KubeObject): boolean {
     const key = keyText(keyOf({ metadata }));

@@ -236,7 +236,7 @@ describe('recordOf', () => {
       status,
     });
 
-  it('takes what status tells if there is no record, and each profile for one that served', () => {
+  it('reads status if there is no record, and treats each profile in status as `served`', () => {
     expect(of(STATUS)).to.deep.equal({
       in: { kind: 'known', account: '111122223333', region: 'eu-west-1', eksCluster: 'prod' },
       identity: { kind: 'AWSClusterRoleIdentity', name: 'web' },
@@ -255,7 +255,7 @@ describe('recordOf', () => {
     expect(of(STATUS, formatRecord(FIRST_RECORD, { metadata: WEB }))).to.deep.equal(FIRST_RECORD);
   });
 
-  it('knows no place if status lacks a part of it, and takes no name that AWS would reject', () => {
+  it('returns an unknown location if status lacks a part of the location, and omits names that AWS rejects', () => {
     const nothing = { in: { kind: 'unknown' }, profiles: [], roles: [] };
     for (const field of ['account', 'region', 'eksClusterName'] as const) {
       const { [field]: _lost, ...rest } = STATUS;

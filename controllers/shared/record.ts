@@ -233,7 +233,7 @@ function parseRecord(text: string, key: string): ReadRecord {
 
 class Unreadable extends Error {}
 
-/** JSON.stringify overflows the stack earlier than JSON.parse. */
+/** JSON.stringify overflows the stack at a smaller depth than JSON.parse: a deep record could be read, not written. */
 const MAX_DEPTH = 32;
 
 const isNestedTooDeeply = (value: unknown, levels = MAX_DEPTH): boolean =>

@@ -370,7 +370,7 @@ describe('Sessions', () => {
       expect(source.fetched).to.equal(1);
     });
 
-    it('drop credentials once that AWS rejects in their own partition too', async () => {
+    it('drop credentials only once if AWS rejects them in their own partition too', async () => {
       source.fetch = async () => {
         source.fetched += 1;
         return { accessKeyId: 'KEY', secretAccessKey: 's' };

@@ -28,10 +28,13 @@ export interface SessionsConfig extends AwsConfig {
 
 /** An identity's unused clients and account are discarded after this time. Getting them again costs one STS call. */
 const KEPT_UNUSED: Ms = 30 * 60_000;
-/** SDK clients per identity, 80 KiB for each region and account. AWS has fewer regions, but users can set any text. */
+/**
+ * The most sets of SDK clients per identity, one of 80 KiB per region and account. AWS has fewer regions, but users can
+ * set any text as the region.
+ */
 const MAX_CLIENTS = 64;
 
-/** The sessions share credentials, account lookups and SDK clients. */
+/** The sessions share credentials, account lookups, and SDK clients. */
 export function newSessions(config: SessionsConfig): Sessions {
   const identities = new Lru<IdentitySessions>({ expireAfterAccess: { clock: config.clock, span: KEPT_UNUSED } });
   const identityOf = (source: AwsCredentialSource): IdentitySessions =>

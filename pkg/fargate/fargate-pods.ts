@@ -4,7 +4,7 @@ import type { ObjectMeta } from 'controller-runtime/schema';
 /** EKS sets this label on each pod that it admits to Fargate. On other pods, users request a profile with it. */
 export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 
-/** EKS cannot label the pods of a profile whose name is no valid label value, for example with 64 characters. */
+/** EKS cannot label the pods of a profile whose name is not a valid label value, such as a name of 64 characters. */
 export const isLabelValue = (profile: string): boolean => /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(profile);
 
 /**

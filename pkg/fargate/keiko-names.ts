@@ -8,7 +8,7 @@ const MASK_64_BITS = 0xffffffffffffffffn;
 
 const utf8 = new TextEncoder();
 
-/** A name is undefined if keiko computes one that AWS does not allow. */
+/** A name is undefined if AWS does not allow the name that keiko computes. */
 export interface KeikoNames {
   readonly profile: ProfileName | undefined;
   readonly role: RoleName | undefined;
@@ -19,7 +19,7 @@ export function keikoNames(
   cluster: EksClusterName,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): KeikoNames {
-  // Hashing a user's long name takes long, and the resulting name would be too long for EKS anyway.
+  // Hashing a very long cluster name is slow, and EKS does not allow a name of this length anyway.
   if (cluster.length > MAX_EKS_NAME) return { profile: undefined, role: undefined };
   const profile = `fargate-${cluster}-${fnv1a64(`${cluster}-${namespace}-${name}`)}`;
   const role = `${profile}-role`;

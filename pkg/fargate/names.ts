@@ -54,7 +54,7 @@ export function replacementDigits(name: string, base: ProfileName): number | und
 export const isNamedAfter = (name: string, base: ProfileName): boolean =>
   name === base || replacementDigits(name, base) !== undefined;
 
-/** Returns a name that sorts before those of `existing`. If 0000 is used, the highest free digits are taken. */
+/** Returns a name that sorts before those of `existing`. If 0000 is in use, the name gets the highest free digits. */
 export function nextReplacementName(
   base: ProfileName,
   existing: readonly string[],

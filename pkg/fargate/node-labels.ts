@@ -69,13 +69,13 @@ export function* findNodeProblems(
   const problems = listAt(rule.reduce<unknown>(fieldAt, spec), 'nodeSelectorTerms').map((term) =>
     findTermProblem(term, region),
   );
-  // A node needs to match one of the terms only.
+  // A node needs to match only one of the terms.
   if (problems.length > 0 && problems.every((problem) => problem !== undefined))
     yield { path: `.${rule.join('.')}`, message: `${[...new Set(problems)].join(', ')}; ${STAYS}` };
 }
 
 function findTermProblem(term: unknown, region: string): string | undefined {
-  // The only node field that a term can match is the name, which is also the value of this label.
+  // A term can match only one node field, the name. The hostname label has the same value.
   const fields = listAt(term, 'matchFields').map((each) => ({ ...toRequirement(each), key: HOSTNAME }));
   const requirements = [...listAt(term, 'matchExpressions').map(toRequirement), ...fields];
   if (requirements.length === 0) return 'a term without expressions matches no node';

@@ -6,7 +6,7 @@ import type { AwsLocation } from './arns.ts';
 export interface OperatorLimits {
   /**
    * The ARN of the permissions boundary that each role created by this controller must have. `*` in place of partition
-   * or account stands for the EKS cluster's. If undefined, the spec can set any boundary or none.
+   * or account stands for the EKS cluster's value. If undefined, the spec can set any boundary or none.
    */
   readonly permissionsBoundary?: string;
   /** Patterns for the role ARNs that an AWSFargateProfile can use. If undefined, it can use all roles. */
@@ -42,7 +42,7 @@ export const findRoleExcess = ({ roleArns }: OperatorLimits, field: string, arn:
 export const findPolicyExcess = ({ policyArns }: OperatorLimits, field: string, arn: string): readonly LimitExcess[] =>
   findExcess(policyArns, field, arn);
 
-/** `account` is where the controller looks for the EKS cluster. If `undefined`, only region and name are compared. */
+/** `account` is the AWS account of the EKS cluster. If `undefined`, only region and name are compared. */
 export function findEksClusterExcess(
   { eksClusters = [] }: OperatorLimits,
   namespace: string,

@@ -9,9 +9,7 @@ const selector = (namespace: string, labels: Readonly<Record<string, string>> = 
   labels,
 });
 
-/**
- * The patterns of these tests never contain the letter z, because a real text can contain letters that a pattern lacks.
- */
+/** The letter `z` stands for all letters that no pattern contains, because real texts can contain such letters. */
 const texts = (longest: number): readonly string[] =>
   longest === 0 ? [''] : ['', ...texts(longest - 1).flatMap((rest) => ['a', 'z'].map((letter) => letter + rest))];
 const TEXTS = texts(4);

@@ -43,9 +43,9 @@ export function doSelectorsMeet(one: FargateSelector, other: FargateSelector): b
 }
 
 /**
- * True only if every pod that matches `special` also matches `general`. It may be false nevertheless, because labels
- * are compared only if their keys are identical: matching keys by their wildcards would take time proportional to the
- * product of the numbers of labels.
+ * True only if every pod that matches `special` also matches `general`. A false result does not prove the opposite: the
+ * function compares labels only if their keys are identical, because matching keys by their wildcards would take time
+ * proportional to the product of the numbers of labels.
  */
 export function doesSelectorCover(general: FargateSelector, special: FargateSelector): boolean {
   if (!doesWildcardCover(general.namespace, special.namespace)) return false;

@@ -105,8 +105,8 @@ const RISKY: readonly Rule[] = [
 ];
 
 /**
- * The values that Fargate ignores, or that conflict with its own use. Sources: external-secrets/external-secrets#1981
- * and aws/containers-roadmap#824, #2274.
+ * The values that Fargate ignores, or that conflict with Fargate's own use. Sources:
+ * external-secrets/external-secrets#1981 and aws/containers-roadmap#824, #2274.
  */
 const IGNORED: readonly Rule[] = [
   [
@@ -180,7 +180,7 @@ const EBS = ['ebs.csi.aws.com', 'ebs.csi.eks.amazonaws.com', 'kubernetes.io/aws-
 /** For volumes that an administrator creates. */
 const NO_PROVISIONER = 'kubernetes.io/no-provisioner';
 
-/** Returns why Fargate pods cannot use volumes of `driver`, a CSI driver or a StorageClass's provisioner. */
+/** Returns why Fargate pods cannot use volumes of `driver`, which is a CSI driver or a StorageClass's provisioner. */
 export const findDriverProblem = (driver: string): string | undefined => {
   if (driver === EFS || driver === NO_PROVISIONER) return undefined;
   return EBS.includes(driver) ? NO_EBS : notMounted(driver);

@@ -29,7 +29,7 @@ export const LARGEST_SIZE = '16 vCPU with 120 GB';
  * https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RegisterTaskDefinition.html
  */
 const GB = 1024 ** 3 * 1000;
-/** 256 MiB, which Fargate adds for kubelet, kube-proxy and containerd. Source: AWS's page about pod sizes. */
+/** 256 MiB, which Fargate adds for kubelet, kube-proxy, and containerd. Source: AWS's page about pod sizes. */
 const KUBERNETES_MEMORY = GB / 4;
 
 /**
@@ -95,7 +95,7 @@ const FACTORS = new Map(Object.entries({ ...DECIMAL, ...BINARY }));
 const ROUNDING = 1e-9;
 
 /**
- * Parses a Kubernetes quantity such as `250m`, `1.5Gi` or `1e3` into thousandths, rounded up. Returns `undefined` if
+ * Parses a Kubernetes quantity such as `250m`, `1.5Gi`, or `1e3` into thousandths, rounded up. Returns `undefined` if
  * the value is not a quantity. (client-node's `quantityToScalar` throws an error for `1.5Gi`.)
  */
 export function parseQuantity(value: unknown): number | undefined {

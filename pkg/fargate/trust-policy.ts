@@ -108,8 +108,8 @@ function describeUnmetConditions(
 
 /**
  * Compares by meaning. A single value equals a list with one element. These differences do not matter: the order of
- * lists, the case of actions, condition operators and keys, `Sid`, the fields next to `Statement`, and ArnEquals
- * instead of ArnLike.
+ * lists, upper and lower case in actions, condition operators, and condition keys, the field `Sid`, the fields next to
+ * `Statement`, and ArnEquals instead of ArnLike.
  */
 export function areTrustPoliciesEqual(a: string, b: string): boolean {
   if (a === b) {

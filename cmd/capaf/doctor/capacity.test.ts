@@ -27,13 +27,13 @@ const quotas = (found: Partial<Quotas>) => new Map([['eu-west-1', { ...NONE, ...
 const profiles = (count: number) => Array.from({ length: count }, (_, index) => profile(`p${index}`));
 
 describe('the capacity that capaf doctor checks', () => {
-  it('is that of EKS clusters, each once, if their profiles are seen', () => {
+  it('covers each EKS cluster once, if capaf can read its profiles', () => {
     expect(linesOf()).to.deep.equal([]);
     expect(linesOf(prod([]), prod([]))).to.have.length(1);
     expect(linesOf(prod([], {}, { profiles: E.left('forbidden') }))).to.deep.equal([]);
   });
 
-  it('warns of the quota of profiles when it is used up, which is 10 unless AWS has another for the account', () => {
+  it('warns if the quota of profiles is used up, and assumes 10 if Service Quotas has no value', () => {
     const lineOf = (count: number, found: Quotas['profiles']): string | undefined =>
       linesWith(quotas({ profiles: found }), [prod(profiles(count))])[0];
     const more = 'EKS refuses the next profile, and each replacement';
@@ -47,7 +47,7 @@ describe('the capacity that capaf doctor checks', () => {
     );
   });
 
-  it('is the quota of Fargate vCPU of the account, against all that it has used', () => {
+  it('compares the Fargate vCPU quota with the usage of the whole account', () => {
     const lineOf = (most: number, used?: number): string | undefined =>
       linesWith(quotas({ vCpus: E.right(most), vCpusInUse: E.right(used) }))[0];
     const all = 'in use in the last hour, by all clusters and ECS tasks of the account';
@@ -61,7 +61,7 @@ describe('the capacity that capaf doctor checks', () => {
     expect(lineOf(6)).to.equal(`unchecked Fargate vCPU in eu-west-1: the quota of the account is 6; ${unknown}`);
   });
 
-  it('is no quota of Fargate vCPU that AWS does not tell', () => {
+  it('does not check the Fargate vCPU quota if AWS does not report the quota or the usage', () => {
     expect(linesWith(quotas({ vCpus: E.left('forbidden') }))).to.deep.equal([
       'unchecked Fargate vCPU in eu-west-1: forbidden',
     ]);
@@ -73,7 +73,7 @@ describe('the capacity that capaf doctor checks', () => {
     ]);
   });
 
-  it('warns of few free addresses, and finds a problem where no subnet of a profile has one', () => {
+  it('warns of few free addresses, and reports a problem if no subnet of a profile has a free address', () => {
     const two = [profile('web', 'subnet-a', 'subnet-b'), profile('jobs', 'subnet-b')];
     expect(linesOf(prod(two, { 'subnet-a': 16, 'subnet-b': 200 }))[1]).to.equal(
       'ok subnets of prod: each has 16 free addresses or more',

@@ -5,14 +5,17 @@ import type { Answer } from '../aws.ts';
 import type { Check, Verdict } from './checks.ts';
 import type { AwsFacts, Quotas } from './read-aws.ts';
 
-/** The default quota per cluster: https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html */
+/**
+ * The default quota of Fargate profiles per cluster:
+ * https://docs.aws.amazon.com/eks/latest/userguide/service-quotas.html
+ */
 const DEFAULT_PROFILES = 10;
 /**
  * EKS recommends this number of free addresses for its own network interfaces:
  * https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
  */
 const FEW_ADDRESSES = 16;
-/** The size of the smallest pod. */
+/** The smallest Fargate pod has this size. */
 const LEAST_VCPU = 0.25;
 /** From this fraction of a quota on, a user should request a higher quota. */
 const MUCH = 0.8;

@@ -282,11 +282,11 @@ const CASES: readonly Case[] = [
   ],
 ];
 
-describe('capaf doctor tells of', () => {
+describe('capaf doctor reports about', () => {
   for (const [given, cluster, aws, expected] of CASES)
     it(given, () => expect(told(cluster, aws)).to.deep.equal(expected));
 
-  it('a user without any right only what it could not check', () => {
+  it('a user without any permission: only what it could not check', () => {
     const nothing: ClusterFacts = {
       ...healthy,
       version: unseen,
@@ -308,7 +308,7 @@ describe('capaf doctor tells of', () => {
     for (const line of lines) expect(line).to.match(/^unchecked .*: forbidden$/);
   });
 
-  it('a webhook of CAPA the configuration that has it', () => {
+  it('a webhook of CAPA: the configuration that contains the webhook', () => {
     const configuration = {
       ...crd,
       kind: 'MutatingWebhookConfiguration',
@@ -321,7 +321,7 @@ describe('capaf doctor tells of', () => {
     );
   });
 
-  it('roles only where it has looked for them', () => {
+  it('roles: their number, only if it has read them', () => {
     const ofOrphans = (roles: AwsFacts['roles']): string | undefined =>
       checkAll({ cluster: healthy, aws: { ...quiet, roles }, dns: undefined, orphans: seen([]) }, NOW).find(
         ({ name }) => name === 'in AWS',
@@ -330,7 +330,7 @@ describe('capaf doctor tells of', () => {
     expect(ofOrphans(E.left('--scan-roles looks for them'))).to.equal('none among 0 profiles');
   });
 
-  it('a CRD of an older release the fields that it lacks', () => {
+  it('a CRD of an older release: the fields that the CRD lacks', () => {
     const older = structuredClone(crd) as unknown as {
       spec: {
         versions: { name: string; schema: { openAPIV3Schema: { properties: { spec: { properties: object } } } } }[];

@@ -63,7 +63,7 @@ describe('an orphan among the Fargate profiles', () => {
         isOrphan ? [PROFILE.name] : [],
       ));
 
-  it('is one beside the profile that its object uses, but is not to be removed', () => {
+  it('is a profile that its object does not use, and the commands do not delete it', () => {
     const status = { profileName: 'team-a_new', predecessors: [{ name: 'team-a_old' }] };
     const names = ['team-a_new', 'team-a_old', 'team-a_web'].map((name) => ProfileName.of(name));
     const profiles = names.map((name) => ({ ...PROFILE, name }));

@@ -82,7 +82,7 @@ function toOrphanRole({ name, clusterArn, namespace }: TaggedRole): Orphan {
 }
 
 /**
- * Returns whether one of the objects may use a role: its spec, status or record annotation contains the role, or the
+ * Returns whether one of the objects may use a role: its spec, status, or record annotation contains the role, or the
  * object cannot be decoded.
  */
 function rolesNamedIn(objects: readonly KubeObject[]): (inLowerCase: string) => boolean {

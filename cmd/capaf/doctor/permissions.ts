@@ -58,7 +58,7 @@ export interface Question {
   readonly context: readonly { readonly key: string; readonly value: string }[];
 }
 
-/** Resources that the manager creates or uses. They matter because a policy may allow only some clusters or roles. */
+/** The resources that the simulated calls name. They matter because a policy may allow only some clusters or roles. */
 export interface Example extends AwsLocation {
   readonly cluster: string;
   readonly namespace: string;

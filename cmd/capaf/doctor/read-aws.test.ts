@@ -24,7 +24,7 @@ const PROD: NamedCluster = {
   account: undefined,
 };
 
-describe('what capaf doctor sees of an EKS cluster', () => {
+describe('the AWS facts that capaf doctor reads for an EKS cluster', () => {
   const emulator = new Emulator({
     clock: { now: () => systemClock.now(), sleep: async () => {} },
     keys: [{ accessKeyId: 'test', account: ACCOUNT }],
@@ -61,11 +61,11 @@ describe('what capaf doctor sees of an EKS cluster', () => {
     return E.isLeft(profiles) ? profiles.left : profiles.right.map(({ name }) => name);
   }
 
-  it('are its profiles', async () => {
+  it('include its profiles', async () => {
     expect(await seenOf({})).to.deep.equal(['web']);
   });
 
-  it('are the quotas of its region, and what of them is in use', async () => {
+  it("include the quotas of the cluster's region, and their usage", async () => {
     emulator.admin.setConfig({ quotas: { profilesPerCluster: 30, fargateVCpus: 6, fargateVCpusInUse: 5.25 } });
     const { quotas } = await factsOf({});
     const found = { profiles: E.right(30), vCpus: E.right(6), vCpusInUse: E.right(5.25) };
@@ -73,7 +73,7 @@ describe('what capaf doctor sees of an EKS cluster', () => {
     expect([...(await factsOf({ name: EksClusterName.of('gone') })).quotas]).to.deep.equal([]);
   });
 
-  it('are no quotas that AWS does not have or does not show', async () => {
+  it('omit quotas for which AWS has no value, or which AWS does not show', async () => {
     emulator.admin.setConfig({ quotas: {} });
     const nothing = E.right(undefined);
     const none = { profiles: nothing, vCpus: nothing, vCpusInUse: nothing };
@@ -93,7 +93,7 @@ describe('what capaf doctor sees of an EKS cluster', () => {
     ]);
   });
 
-  it('are no permissions of the manager, if its ServiceAccount names no role', async () => {
+  it("omit the manager's permissions if its ServiceAccount names no role", async () => {
     const { simulations } = await factsOf({});
     const why = 'the ServiceAccount of the manager names no role, so its permissions are not known';
     expect(simulations).to.deep.equal([{ principal: 'the role of the manager', denials: E.left(why) }]);
@@ -104,7 +104,7 @@ describe('what capaf doctor sees of an EKS cluster', () => {
     return [...(await factsOf(role)).assumed].map(([arn, answer]) => [arn, E.isRight(answer) || answer.left]);
   };
 
-  it('are the roles of identities that it can assume, as the identity says', async () => {
+  it("include whether capaf can assume an identity's role with the identity's external ID", async () => {
     const trust = (account: string, condition = {}): string =>
       JSON.stringify({
         Statement: [{ Effect: 'Allow', Principal: { AWS: account }, Action: 'sts:AssumeRole', Condition: condition }],
@@ -116,7 +116,7 @@ describe('what capaf doctor sees of an EKS cluster', () => {
     expect(String(await assumedIn(other))).to.contain(`${other},the credentials may not do sts:AssumeRole`);
   });
 
-  it('are no roles that an AWSFargateProfile shows to work', async () => {
+  it('omit roles for which the condition of an AWSFargateProfile shows that they work', async () => {
     const condition = { type: 'CredentialsReady', status: 'True', lastTransitionTime: '', object: 'a/b' } as const;
     expect(await assumedIn('arn:r', { condition })).to.deep.equal([]);
   });
@@ -128,7 +128,7 @@ describe('what capaf doctor sees of an EKS cluster', () => {
       { account: AccountId.of('999999999999') },
       `EKS cluster prod is in account 999999999999, and the credentials are of ${ACCOUNT}. ${another}`,
     ],
-    ['whose region nothing tells', { region: undefined }, 'the AWS region is not known; name it with --region'],
+    ['whose region is not known', { region: undefined }, 'the AWS region is not known; name it with --region'],
     [
       'that does not exist',
       { name: EksClusterName.of('gone') },
@@ -136,5 +136,5 @@ describe('what capaf doctor sees of an EKS cluster', () => {
     ],
   ];
   for (const [which, cluster, why] of cases)
-    it(`is nothing, if it is one ${which}`, async () => expect(await seenOf(cluster)).to.equal(why));
+    it(`are missing for an EKS cluster ${which}`, async () => expect(await seenOf(cluster)).to.equal(why));
 });

@@ -160,7 +160,7 @@ async function findDenials(aws: AwsAccess, region: string, principal: string, qu
 /**
  * Reads the roles of EKS clusters whose profiles were read, and of EKS clusters that no longer exist. Roles of other
  * EKS clusters may belong to a different management cluster. ListRoles returns trust policies but no tags, so each role
- * that EKS Fargate can assume is read on its own.
+ * that EKS Fargate can assume takes one more request.
  */
 async function readTaggedRoles(aws: AwsAccess, region: string, seenClusters: AwsFacts['clusters']) {
   const { account, roles } = await aws.open(region);

@@ -39,13 +39,13 @@ describe('the identities that capaf doctor finds', () => {
   ] as const)
     create('awsmanagedcontrolplanes', namespace, 'prod', { spec: { region: 'eu-west-1', identityRef: identity } });
 
-  it('are read where no manager runs, whose permissions nobody asks for', async () => {
+  it('are read in a cluster without a manager, for which no permissions are checked', async () => {
     const client = createKubeClient({ transport: server, clock });
     const { manager } = await readCluster(client, 'capaf-system', new AbortController().signal);
     expect(manager).to.deep.include({ isElsewhere: true, missing: [] });
   });
 
-  it('have the word of the manager, which an AWSFargateProfile has for the identity that it uses', async () => {
+  it("have the manager's condition, from an AWSFargateProfile that uses the identity", async () => {
     const profile = (namespace: string, identityRef: object | undefined, status: string): void => {
       const condition = { type: 'CredentialsReady', status, lastTransitionTime: '2026-11-21T00:00:00Z' };
       create('awsfargateprofiles', namespace, 'web', {

@@ -299,7 +299,7 @@ describe('capaf explain pod', () => {
     scene.inWorkload('storageclasses', 'gp2', { provisioner: 'kubernetes.io/aws-ebs', metadata: isDefault }, '');
   };
 
-  it('follows the claims of templates and ephemeral ones to their class (field case N)', async () => {
+  it('follows claims from templates and from ephemeral volumes to their StorageClass', async () => {
     await classes();
     const field = 'spec.volumeClaimTemplates[0]';
     for (const spec of ['{storageClassName: gp2}', '{}'])
@@ -315,7 +315,7 @@ describe('capaf explain pod', () => {
     expect(await found(ephemeral)).to.deep.equal([`spec.template.spec.volumes[0].ephemeral: ${EBS}`]);
   });
 
-  it('follows a claim to its volume, also without a class (field case N)', async () => {
+  it('follows a claim to its volume, even without a StorageClass', async () => {
     await classes();
     const claim = { spec: { storageClassName: '', volumeName: 'pv' }, status: { phase: 'Bound' } };
     scene.inWorkload('persistentvolumeclaims', 'data', claim, 'shop');
@@ -364,7 +364,7 @@ describe('capaf explain pod', () => {
     expect(await found(claiming.replace('claimName: data', 'claimName: bound'))).to.deep.equal([]);
   });
 
-  it('says that a claim is not there, or not Bound yet (field case O)', async () => {
+  it('says that a claim does not exist, or is not Bound yet', async () => {
     await classes();
     const field = 'spec.template.spec.volumes[0]';
     expect(await found(claiming)).to.deep.equal([

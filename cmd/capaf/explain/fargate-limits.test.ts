@@ -163,7 +163,7 @@ describe('What Fargate refuses of a pod', () => {
       `kind: ${message}`,
       `spec.template.spec.hostNetwork: ${HOST}`,
     ]);
-    // As the DaemonSets of AWS's own drivers have it, so that they create no pods for nodes of Fargate.
+    // AWS's own drivers set this affinity in their DaemonSets, so that no pods are created for Fargate nodes.
     const excluding = affinity(
       '{matchExpressions: [{key: eks.amazonaws.com/compute-type, operator: NotIn, values: [fargate]}]}',
     );

@@ -2,7 +2,7 @@ import { findNodeProblems } from '../../../pkg/fargate/node-labels.ts';
 import { type FieldProblem, findFieldProblems } from '../../../pkg/fargate/pod-limits.ts';
 import type { Pod } from './pod.ts';
 
-/** A field because of which Fargate refuses the pod. `field` is a path in the manifest. */
+/** A field that makes Fargate refuse the pod. `field` is a path in the manifest. */
 export interface Violation {
   readonly field: string;
   readonly message: string;
@@ -19,8 +19,8 @@ export interface Limits {
 
 export function findLimits(pod: Pod, region: string): Limits {
   const problems = findFieldProblems(pod.spec);
-  // The node selectors of a DaemonSet are no problem: it creates no pods for nodes that they exclude, so they keep its
-  // pods off Fargate. See kubernetes-sigs/aws-efs-csi-driver#328.
+  // The check skips a DaemonSet's node selectors: a DaemonSet creates no pods for nodes that its selectors exclude, so
+  // they can keep its pods off Fargate. See kubernetes-sigs/aws-efs-csi-driver#328.
   const nodeProblems = pod.owner === 'DaemonSet' ? [] : [...findNodeProblems(pod.spec, region)];
   const toViolation = ({ path, message }: { readonly path: string; readonly message: string }): Violation => {
     return { field: `${pod.path}${path}`, message };

@@ -101,7 +101,7 @@ describe('readPodFile', () => {
     expect(await read(`a: ${'x'.repeat(MAX_FILE_BYTES)}`)).to.contain('capaf reads at most 8 MiB');
   });
 
-  it('does not take another kind with a template for one with pods (field case Q)', async () => {
+  it('does not treat another kind with a field `template` as a kind with pods', async () => {
     const runner =
       'kind: RunnerDeployment\nspec: {template: {spec: {repository: o/r, resources: {limits: {cpu: 1}}}}}\n';
     expect(await read(runner)).to.match(
@@ -115,7 +115,7 @@ describe('readPodFile', () => {
     );
   });
 
-  it('refuses a namespace of -n that is not that of the manifest, as kubectl does (field case V)', async () => {
+  it("refuses a namespace in -n that differs from the manifest's, as kubectl does", async () => {
     const manifest = 'kind: Pod\nmetadata: {name: a, namespace: own}\nspec: {containers: [{}]}\n';
     expect(await read(manifest)).to.equal('Pod own/a');
     expect(await read(manifest, undefined, 'own')).to.equal('Pod own/a');
@@ -125,7 +125,7 @@ describe('readPodFile', () => {
     expect(await read(pod('a'), undefined, 'other')).to.equal('Pod other/a');
   });
 
-  it('refuses equal keys in what has pods only: charts have them in other objects, and kubectl takes the last', async () => {
+  it('refuses duplicate keys only in objects with pods: charts have them in other objects, as kubectl allows', async () => {
     const settings = 'kind: ConfigMap\ndata: {a: b, a: c}\n';
     expect(await read(`${settings}---\n${pod('a')}`)).to.equal('Pod shop/a');
     expect(await read(`${settings}---\n${pod('a')}kind: Pod\n`)).to.equal(
@@ -133,7 +133,7 @@ describe('readPodFile', () => {
     );
   });
 
-  it('refuses labels that are no text, as the API server does', async () => {
+  it('refuses labels that are not strings, as the API server does', async () => {
     const manifest = (labels: string) =>
       `kind: Pod\nmetadata: {name: a, labels: ${labels}}\nspec: {containers: [{}]}\n`;
     expect(await read(manifest('{team: yes}'))).to.equal(

@@ -56,7 +56,7 @@ function toProfile(object: AWSFargateProfile, inEks: readonly FargateProfile[] |
   };
 }
 
-/** Reports whether the profile in status has the spec's selectors, as far as the controller has seen. */
+/** Reports whether the profile in status has the spec's selectors, according to the controller's last reconcile. */
 function isSpecOfProfile(object: AWSFargateProfile): boolean {
   const { metadata, status = {} } = object;
   if (status.profileARN === undefined) return true;

@@ -45,18 +45,18 @@ export interface Explanation extends Verdict {
   readonly violations: readonly Violation[];
   /** Messages about a Pending pod. */
   readonly said: readonly Said[];
-  /** Fields that Fargate ignores or that conflict with its own use. The pod still starts. */
+  /** Fields that Fargate ignores, or that conflict with Fargate's own use. The pod still starts. */
   readonly advice: readonly string[];
   /** `null` if the pod is larger than the largest size. */
   readonly size: Size | null;
-  /** What was not read although it could change the answer, with the reason. */
+  /** Each source that could change the answer but could not be read, with the reason. */
   readonly unseen: readonly string[];
 }
 
 interface Access {
   readonly aws: AwsAccess;
   readonly management: KubeAccess | undefined;
-  /** The pod's cluster. For a manifest, only claims are read from it. If it is undefined, `noWorkload` says why. */
+  /** The pod's cluster, which capaf reads for a manifest's volumes too. If it is undefined, `noWorkload` says why. */
   readonly workload: KubeAccess | undefined;
   readonly noWorkload: string;
 }
@@ -79,8 +79,8 @@ export async function runExplainPod(name: string | undefined, options: ExplainOp
 const NOT_ASKED = 'its cluster was not asked; --kubeconfig or --context names it';
 
 /**
- * Opens the pod's cluster. With --eks-cluster, --kubeconfig and --context can select it. The current context is not
- * used, because it may belong to any cluster: for a manifest without these options, returns `undefined`.
+ * Opens the pod's cluster. If --eks-cluster is set, --kubeconfig or --context can select the pod's cluster. For a
+ * manifest without these two options, returns `undefined`, because the current context may belong to any cluster.
  */
 async function openWorkload(
   options: ExplainOptions & { readonly workload: KubeAccess | undefined },
@@ -152,7 +152,7 @@ interface Around {
   readonly said: readonly Asked<readonly Said[]>[];
 }
 
-/** Reads the pod's volumes, its network, and messages about its start from its cluster. */
+/** Reads the pod's volumes, SecurityGroupPolicies, and messages about its start from the pod's cluster. */
 async function readAround({ pod, documents }: PodFile, access: Access, target: Target, io: Io): Promise<Around> {
   const client = access.workload?.client;
   const { signal } = io;

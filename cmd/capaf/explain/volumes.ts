@@ -11,7 +11,7 @@ import { listAt } from '../documents.ts';
 import type { Violation } from './fargate-limits.ts';
 import type { Pod } from './pod.ts';
 
-/** Claims, classes and volumes are looked up in the documents of the pod's file, and in the pod's cluster. */
+/** Claims, StorageClasses, and volumes are looked up in the documents of the pod's file, and in the pod's cluster. */
 export interface VolumeSource {
   readonly documents: readonly unknown[];
   /** `undefined` if the cluster is not read. `why` then says why. */
@@ -123,8 +123,8 @@ interface Mount {
 async function findMount(source: VolumeSource, claim: unknown): Promise<Mount> {
   const annotations = fieldAt(fieldAt(claim, 'metadata'), 'annotations');
   const spec = fieldAt(claim, 'spec');
-  // Kubernetes sets this annotation while it provisions the volume. If it is set, capaf needs no permission to read
-  // classes and volumes.
+  // Kubernetes sets this annotation while it provisions the volume. If Fargate does not mount this driver's volumes,
+  // capaf needs no permission to read classes and volumes.
   const provisioner = textAt(annotations, 'volume.kubernetes.io/storage-provisioner');
   const problem = provisioner === undefined ? undefined : findDriverProblem(provisioner);
   if (problem !== undefined) return { problem };

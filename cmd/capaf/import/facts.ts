@@ -22,7 +22,7 @@ export interface SourceProfile extends Partial<Omit<Facts, 'tags'>>, Pick<Facts,
 type Facts = ReturnType<typeof readFacts>;
 type Fact = keyof typeof FIELDS;
 
-/** Each fact's field names in the EKS API, in CloudFormation, in Terraform and in manifests. */
+/** Each fact's field names in the EKS API, CloudFormation, Terraform, and manifests. */
 const FIELDS = {
   cluster: /^cluster_?name$/i,
   name: /^(?:fargate_?profile_?)?name$/i,

@@ -23,7 +23,7 @@ const TESTDATA = 'cmd/capaf/import/testdata';
 const golden = (name: string): URL => new URL(`testdata/golden/${name}`, import.meta.url);
 const REGION = 'eu-west-1';
 const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
-/** The environment for the AWS SDK's default chain, whose only source of credentials this is. */
+/** The AWS SDK's default chain finds credentials only in this environment. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
   AWS_ACCESS_KEY_ID: 'test',
   AWS_SECRET_ACCESS_KEY: 'secret',

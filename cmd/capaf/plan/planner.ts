@@ -68,8 +68,8 @@ export interface PlannerOptions {
 /** The most reconciles of an object in one round. An adoption needs several: it reads AWS again after each tag. */
 const MOST_ROUNDS = 10;
 /**
- * Limits the plan's rounds, in which EKS finishes its changes. An object may need several, because EKS changes one
- * profile at a time, and the object may have old profiles. Other objects of its cluster count too.
+ * Limits the plan's rounds. In a round, EKS finishes the changes in progress, or time passes. An object may need
+ * several rounds, because EKS changes one profile of a cluster at a time, and the object may have old profiles.
  */
 const ROUNDS_PER_OBJECT = 6;
 const LEAST_ROUNDS = 60;
@@ -110,7 +110,7 @@ export async function startPlanner(options: PlannerOptions) {
   const cluster = plannedCluster(client);
   const caches = newCaches({ client: cluster, clock, random: systemRandom, logger: SILENT });
   const drained = new Set<string>();
-  /** Simulates a drain in which all pods move at once. */
+  /** Simulates a drain in which all pods move immediately. */
   const openPods: OpenPods = async (_session, { eksCluster }, { predecessor, since, until, obstacle }) => {
     const id = `${eksCluster} ${predecessor}`;
     if (obstacle === undefined && !drained.has(id)) {
@@ -125,7 +125,7 @@ export async function startPlanner(options: PlannerOptions) {
   /** The objects that, in their last reconcile, had to wait until EKS has changed another object's profile. */
   const waiting = new Set<string>();
   let isWoken = false;
-  /** Called for an object that waits for others, when EKS may accept its change next. */
+  /** Called when an object has waited for others, and EKS may accept its change next. */
   const wake = (key: ObjectKey): void => {
     if (resting.delete(keyText(key))) isWoken = true;
   };
@@ -245,7 +245,7 @@ export async function startPlanner(options: PlannerOptions) {
   };
 }
 
-/** The manager's reconciler, without its queue, events and metrics. */
+/** The manager's reconciler, without its queue, events, and metrics. */
 function reconcileOn(
   caches: Caches,
   { client, clock, ...options }: Omit<PlannerOptions, 'signal'> & { readonly openPods: OpenPods },

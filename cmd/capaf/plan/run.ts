@@ -96,7 +96,7 @@ async function findObjects(names: readonly string[], options: PlanOptions, kube:
 
 const isAtRest = ({ changes, end }: ObjectWithPods): boolean => changes.length === 0 && end.ready === 'True';
 
-/** Escapes names, values and messages, because they come from users and AWS and can contain any text. */
+/** Escapes names, values, and messages, because they come from users and AWS and can contain any text. */
 export function describePlan(objects: readonly ObjectWithPods[], account: string, notes: readonly string[]): string {
   const changes = objects.reduce((sum, each) => sum + each.changes.length, 0);
   const verdict =

@@ -38,7 +38,7 @@ interface Group extends Target {
 interface Seen {
   /** By `namespace/name` of the object. */
   readonly events: ReadonlyMap<string, readonly TreeNode[]>;
-  /** Whether a profile with this owner tag, or without one, is shown as unowned after the objects. */
+  /** Whether a profile with this owner tag, or without an owner tag, is shown as unowned after the objects. */
   readonly isUnowned: (ownerTag: string | undefined) => boolean;
 }
 

@@ -48,7 +48,7 @@ const FRAGMENTS = [
   '=ls',
 ];
 
-/** Texts that a shell, a terminal or a program's option parser could misinterpret. */
+/** Texts that a shell, a terminal, or a program's option parser could misinterpret. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...FRAGMENTS),
   fc

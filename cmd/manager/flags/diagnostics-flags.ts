@@ -9,7 +9,7 @@ import {
 } from 'controller-runtime/http';
 
 /**
- * The TLS flags have the same names as in Cluster API's managers. Those have no flags for the certificate, so the
+ * The TLS flags have the same names as in Cluster API's managers. Cluster API has no flags for the certificate, so the
  * certificate flags have kubebuilder's names.
  */
 export const DIAGNOSTICS_FLAGS = [

@@ -3,12 +3,12 @@ import type { Ms } from 'controller-runtime/env';
 import { DIAGNOSTICS_FLAGS } from './diagnostics-flags.ts';
 import { LIMIT_FLAGS } from './operator-limit-flags.ts';
 
-/** As in most concurrency flags of Cluster API's managers. */
+/** Most concurrency flags of Cluster API's managers have this default. */
 export const DEFAULT_CONCURRENCY = 10;
 
 const seconds = (span: Ms): string => `${span / 1_000}s`;
 
-/** Flags that Cluster API's managers also have keep their names and defaults, so that their manifests work here. */
+/** Flags that Cluster API's managers also have use the same names and defaults, so that users can reuse manifests. */
 export const FLAGS = [
   {
     name: 'kubeconfig',

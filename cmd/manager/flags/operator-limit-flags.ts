@@ -28,7 +28,7 @@ export const LIMIT_FLAGS = [
   },
 ] as const;
 
-/** With this value, --allow-role-arn, --allow-policy-arn and --allow-eks-cluster do not allow anything. */
+/** With this value, --allow-role-arn, --allow-policy-arn, and --allow-eks-cluster do not allow anything. */
 const NONE = 'none';
 /** The ARN of an IAM policy, in which `*` may replace the partition or the account. */
 const BOUNDARY = /^arn:(?:aws[a-z-]*|\*):iam::(?:\d{12}|aws|\*):policy\/[\x21-\x7e]+$/;

@@ -70,8 +70,8 @@ export class ControlPlaneFinalizer {
    * Asks the API server, because the cache may be outdated. The API server rejects new finalizers on an object that is
    * being deleted, so no Fargate profile is created after the deletion of a cluster has begun.
    *
-   * The AWSFargateProfile must already have its own finalizer. While it does, this process does not remove the control
-   * plane's.
+   * The AWSFargateProfile must already have its own finalizer. While it does, this process does not remove the
+   * finalizer of the control plane.
    */
   confirm(key: ObjectKey, signal: AbortSignal): Promise<FinalizerResult> {
     const text = keyText(key);

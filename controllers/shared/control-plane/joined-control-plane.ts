@@ -96,7 +96,7 @@ export const isElsewhere = ({ metadata }: Cluster, { namespace }: ObjectReferenc
 
 /**
  * Returns `undefined` for a different kind or namespace. A user who can write Clusters in one namespace must not be
- * able to use the region, identity and finalizer of a control plane in another namespace.
+ * able to use the region, identity, and finalizer of a control plane in another namespace.
  */
 export function controlPlaneReference(cluster: Cluster): ObjectReference | undefined {
   const { controlPlaneRef: reference } = cluster;

@@ -28,7 +28,7 @@ export const FOREIGN_SCHEMA_REMEDY =
  * - `restoring`: the keeper reapplies this provider's CRD as soon as possible.
  * - `stopped`: another client has reverted the keeper's changes too often. `problem` and `remedy` are sentences for
  *   users, without the final period.
- * - `capaServes`: Cluster API Provider AWS answers `webhook`, so its own controller reconciles AWSFargateProfiles.
+ * - `capaServes`: Cluster API Provider AWS answers `webhook`, so CAPA's controller reconciles AWSFargateProfiles.
  */
 export type KeeperState =
   | { readonly kind: 'restoring' }

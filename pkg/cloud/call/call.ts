@@ -19,13 +19,13 @@ export interface CallEnv {
 
 export interface CallContext {
   /**
-   * The key of a rate limit is this prefix, the AWS service and the kind of call. The prefix contains the account and
+   * The key of a rate limit is this prefix, the AWS service, and the kind of call. The prefix contains the account and
    * region for EKS, the account for IAM, which has one endpoint for all regions, and the credential source and region
    * for STS.
    */
   readonly rateLimitKeyPrefix: string;
   readonly signal: AbortSignal;
-  /** In ms. How long a mutation may take from now; if 0 or less, it is not sent. Called right before each mutation. */
+  /** In ms. How long a mutation may take from now. At 0 or less, it is not sent. Called right before each mutation. */
   readonly mutationBudget: () => Ms;
   readonly readPriority: () => ReadPriority;
   readonly logger: Logger;

@@ -12,7 +12,7 @@ const RANK: Readonly<Record<CallPriority, number>> = { mutation: 0, read: 1, pol
 export interface RateLimit {
   /** In calls per second. */
   readonly rate: number;
-  /** How many calls can be sent at once after a pause. */
+  /** How many calls can be sent immediately after a pause. */
   readonly burst: number;
 }
 

@@ -32,7 +32,7 @@ export interface AssumedRoleRequest {
 
 /**
  * AWS's maximum for "role chaining": assuming a role with another role's credentials. Credentials from IAM roles for
- * service accounts, EKS Pod Identity and instance profiles are such credentials:
+ * service accounts, EKS Pod Identity, and instance profiles are such credentials:
  * https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
  */
 const MAX_CHAINED_SESSION_SECONDS = 3_600;

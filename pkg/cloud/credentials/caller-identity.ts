@@ -133,7 +133,7 @@ export class CallerAccounts {
 
   /**
    * Returns the manager's region if it is in the same partition as `region`, because a private network may reach only
-   * its STS endpoint. Returns `region` if an STS endpoint is configured for it.
+   * the STS endpoint of the manager's region. Returns `region` if an STS endpoint is configured for `region`.
    */
   private lookupRegion(region: string): string {
     const { region: own, endpoints } = this.config;

@@ -39,14 +39,14 @@ export interface AwsCredentialSources {
 }
 
 /**
- * Long enough for the one STS call of a web identity, and for instance metadata, with at most one second for each
- * response.
+ * Long enough for a web identity's one STS call, and for the requests to the instance metadata service, each of which
+ * times out after one second.
  */
 const FETCH_DEADLINE: Ms = 10_000;
 
 /**
- * The least time between two fetches after a failed one, or after one that returned credentials that expire soon.
- * Otherwise each of a thousand objects would fetch again.
+ * The least time between two fetches if the first one failed, or returned credentials that expire soon. Without this
+ * limit, each of a thousand objects would fetch again.
  */
 const RETRY_INTERVAL: Ms = 5_000;
 /** Credentials that do not expire are fetched again after this time, because their file may change. */
@@ -93,7 +93,8 @@ export class CachedCredentials {
     // No caller's signal aborts the fetch, because later callers use the credentials too.
     const fetching = this.fetches.run(this.source.key, undefined, () => this.fetch(state));
     if (state.kind !== 'cached' || !this.isValidFor(state.credentials, MIN_VALIDITY)) return fetching;
-    // When the cached credentials are about to expire, callers wait for the fetch, and get its error.
+    // Ignores an error of the fetch, because the cached credentials are still valid. Shortly before they expire,
+    // callers wait for the fetch, and get its error.
     fetching.catch(() => {});
     return state.credentials;
   }

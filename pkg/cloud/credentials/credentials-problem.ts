@@ -6,7 +6,7 @@ import { describeCredentials } from './identity-ref.ts';
 /** Why an AWS session cannot be opened. */
 export type CredentialsProblemReason =
   | 'CredentialsMissing'
-  /** AWS rejects the credentials: they are wrong, deleted or expired. */
+  /** AWS rejects the credentials: they are wrong, deleted, or expired. */
   | 'CredentialsInvalid'
   /** The credentials' account could not be looked up (see `failure`), or has changed during the reconcile. */
   | 'AccountUnknown'
@@ -14,7 +14,7 @@ export type CredentialsProblemReason =
   | 'RegionInvalid'
   /** The request's signal aborted before the session was opened. The credentials may be fine. */
   | 'Interrupted'
-  /** The manager cannot currently read an identity, its Secret or the labels of a namespace from the API server. */
+  /** The manager cannot currently read an identity, its Secret, or the labels of a namespace from the API server. */
   | 'IdentityUnreadable'
   | 'IdentityNotFound'
   /** The `allowedNamespaces` of an identity in the chain exclude the object's namespace. */

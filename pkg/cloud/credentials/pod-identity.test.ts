@@ -27,7 +27,7 @@ describe('The component for EKS Pod Identity', () => {
     expect(podIdentityUri({ ...environmentOf('10.0.1.7'), ...settings })).to.equal(undefined);
   });
 
-  it('is what a pod without it does not use', () => {
+  it('returns no address for a pod that does not use Pod Identity', () => {
     expect(podIdentityUri({ POD_IP: '10.0.1.7' })).to.equal(undefined);
     expect(podIdentityUri({})).to.equal(undefined);
   });

@@ -54,11 +54,10 @@ export interface EksCluster {
   readonly name: EksClusterName;
   readonly arn: string;
   readonly status: string;
-  /** `API`, `API_AND_CONFIG_MAP` or `CONFIG_MAP`; undefined if EKS omits it. */
+  /** `API`, `API_AND_CONFIG_MAP`, or `CONFIG_MAP`; undefined if EKS omits it. */
   readonly authenticationMode?: string;
-  /** The URL of the cluster's API server; undefined while EKS creates the cluster. */
   readonly deletionProtection?: boolean;
-  /** The URL of its API server; undefined while EKS creates the cluster. */
+  /** The URL of the cluster's API server; undefined while EKS creates the cluster. */
   readonly endpoint?: string;
   /** PEM in base64. */
   readonly certificateAuthority?: string;

@@ -31,7 +31,7 @@ function profiles(transport: FakeTransport): FargateProfiles {
   return fargateProfiles(harness.clients.eks, harness.newCalls('eks'), new SeededRandom(1));
 }
 
-// These tests do not cover what creating, tagging or deleting changes in AWS: the simulation does.
+// The simulation tests cover what creating, tagging, and deleting change in AWS.
 describe('Fargate profiles', () => {
   const describeOne = (all: FargateProfiles) => all.describe(cluster, name);
   const list = (all: FargateProfiles) => all.list(cluster);

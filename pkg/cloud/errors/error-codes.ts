@@ -33,7 +33,7 @@ const anyOf =
   (failure) =>
     all.some((each) => each(failure));
 
-/** A profile, cluster, role, policy or attachment does not exist. EKS's tag calls use the code `NotFound`. */
+/** A profile, cluster, role, policy, or attachment does not exist. EKS's tag calls use the code `NotFound`. */
 export const isNotFound = hasCode('ResourceNotFound', 'NotFound', 'NoSuchEntity');
 
 /** EKS uses the same error code for a missing profile, with a different message. */
@@ -118,7 +118,7 @@ export const isThrottled = anyOf(
 
 const isUnknownToRegion = hasCode('InvalidClientTokenId', 'UnrecognizedClient');
 
-/** AWS accepts the credentials in another region: this one is not enabled, or is in another partition. */
+/** AWS accepts the credentials in another region: the call's region is not enabled, or is in another partition. */
 export const isRegionNotEnabled: FailurePredicate = (failure) =>
   failure.acceptedIn !== undefined && isUnknownToRegion(failure);
 

@@ -1,4 +1,4 @@
-/** The prefixes of IAM actions. Only capaf calls `ec2`, `servicequotas` and `cloudwatch`. */
+/** The prefixes of IAM actions. Only capaf calls `ec2`, `servicequotas`, and `cloudwatch`. */
 export type AwsService = 'eks' | 'iam' | 'sts' | 'ec2' | 'servicequotas' | 'cloudwatch';
 
 /**

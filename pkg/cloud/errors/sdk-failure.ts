@@ -15,7 +15,7 @@ const SdkError = t.partial({
   RequestId: t.string,
 });
 
-/** In UTF-16 code units. Longer codes are cut. The codes of EKS, IAM and STS are shorter. */
+/** In UTF-16 code units. Longer codes are cut. The codes of EKS, IAM, and STS are shorter. */
 const MAX_CODE = 100;
 
 /** The SDK's placeholders for an AWS error response without an error name or a message. */

@@ -18,7 +18,7 @@ export interface Role {
 
 export type NewRole = Pick<Role, 'name' | 'path' | 'trust' | 'permissionsBoundary' | 'tags'>;
 
-/** `detach`, `untag` and `removeBoundary` succeed when IAM responds NoSuchEntity. */
+/** `detach`, `untag`, and `removeBoundary` succeed when IAM responds NoSuchEntity. */
 export interface PodExecutionRoles {
   get(name: RoleName): Call<Role | undefined>;
   attachedPolicies(name: RoleName): Call<readonly string[]>;

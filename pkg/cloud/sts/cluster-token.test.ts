@@ -19,7 +19,7 @@ async function urlOf(
   const { sts } = newClients({
     region,
     transport,
-    // The token must not contain a custom endpoint of the SDK, because EKS sends it to its own STS endpoint.
+    // The token must contain AWS's own STS endpoint, not a custom endpoint of the SDK, because EKS calls STS.
     endpoints: { ...AWS_ENDPOINTS, urlFor: () => 'https://proxy.example.org', fips: true },
     credentials: async () => ({
       accessKeyId: 'AKIDEXAMPLE',

@@ -12,8 +12,8 @@ const EXPIRES_IN_SECONDS = 60;
 
 /**
  * Returns a token that authenticates the credentials of `client` to the API server of an EKS cluster. The token is the
- * URL of a presigned GetCallerIdentity, which EKS sends to STS, so creating it takes no AWS call. EKS calls its own STS
- * endpoint, so the SDK's endpoint does not matter.
+ * URL of a presigned GetCallerIdentity, which EKS sends to STS, so creating the token takes no AWS call. The URL
+ * contains AWS's own STS endpoint, even if the SDK uses a custom endpoint.
  * https://github.com/kubernetes-sigs/aws-iam-authenticator#api-authorization-from-outside-a-cluster
  *
  * @throws NoCredentials

@@ -33,7 +33,7 @@ export interface AwsTransport {
 export interface SendOptions {
   readonly abortSignal: AbortSignal;
   /**
-   * Called synchronously on an established connection, right before the first byte: DNS, TCP, TLS or a suspension of
+   * Called synchronously on an established connection, right before the first byte: DNS, TCP, TLS, or a suspension of
    * the process may have taken any time. If it throws, the request is not sent.
    */
   readonly beforeSend?: () => void;

@@ -18,8 +18,8 @@ export interface Tagged {
 
 /**
  * Compares a resource's tags with the desired ones. `set` includes the bookkeeping tags (ADDED_TAG), which contain
- * digests of what this controller has added. Apart from these tags, `remove` contains only keys that the digests prove
- * to be set by this controller, so tags of users and of AWS are kept.
+ * digests of what this controller has added. Apart from these tags, `remove` contains only tags that this controller
+ * has set, as the digests prove. So the controller keeps the tags of users and of AWS.
  */
 export function tagDrift(desired: DesiredTags, { tags: found, additions = [] }: Tagged, fold: KeyFold): TagDrift {
   const desiredKeys = new Set([...Object.keys(desired.tags).map(fold), ...(desired.keysOfOthers ?? [])]);
@@ -50,8 +50,8 @@ export function tagsAfter({ set, remove }: TagDrift, found: Tags, fold: KeyFold)
 }
 
 // While an object exists, the controller removes only what it has itself added to a Fargate profile or role. The status
-// cannot prove that, because a client may add other users' changes to it. So the tags of the profile or role record
-// digests of the controller's additions.
+// cannot prove what the controller has added, because a client could write another user's additions into the status. So
+// the tags of the profile or role contain digests of the controller's additions.
 
 /**
  * In characters of base64url, 72 bits in total: users choose the recorded texts, and must not be able to find a text
@@ -60,7 +60,7 @@ export function tagsAfter({ set, remove }: TagDrift, found: Tags, fold: KeyFold)
 const DIGEST_CHARACTERS = 12;
 const DIGESTS_PER_TAG = Math.floor(MAX_TAG_VALUE / DIGEST_CHARACTERS);
 
-/** `additions` are the tags, policies and boundary that the controller may remove later, as texts like `tag team`. */
+/** `additions` are the tags, policies, and boundary that the controller may remove later, as texts like `tag team`. */
 export interface DesiredTags {
   readonly tags: Tags;
   readonly additions: readonly string[];

@@ -14,7 +14,7 @@ export const EKS_CLUSTER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/eks
 export const NAMESPACE_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 /**
  * On Fargate profiles and roles: what this controller has added and may later remove. Values that are too long for one
- * tag continue in tags with the suffixes `-2`, `-3` and so on.
+ * tag continue in tags with the suffixes `-2`, `-3`, and so on.
  */
 export const ADDED_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/added';
 /** CAPA tags profiles and roles with this prefix and the name of the Cluster. */

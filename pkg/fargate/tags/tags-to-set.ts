@@ -81,7 +81,7 @@ export function roleTags(
   return mergeTags(ours, userTagsOfRole(object, controlPlaneTags), foldCase);
 }
 
-/** Without a Cluster, Cluster API does not manage the EKS cluster, so no tag contains a Cluster. */
+/** Without a Cluster, Cluster API does not manage the EKS cluster, so no tag contains the name of a Cluster. */
 const clusterTags = ({ clusterName }: { readonly clusterName: ClusterName | undefined }): Tags =>
   clusterName === undefined ? {} : { [clusterTag(clusterName)]: OWNED };
 
