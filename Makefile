@@ -29,7 +29,7 @@ longest_first = $(filter $(1),$(LONGEST)) $(filter-out $(LONGEST),$(1))
 # The repository of the image in the files of a release. No registry has an image yet, so the default is a name that no
 # resolver ever answers (RFC 2606).
 IMAGE ?= registry.invalid/cluster-api-provider-aws-fargate
-# Where the files of a release will be found, for the manifest of krew.
+# The URL below which the files of a release will be published. The krew manifest contains it.
 DOWNLOADS ?= https://downloads.invalid
 # Additional flags of hack/release.ts. The workflow of releases sets --published, so that CHANGELOG.md must have a section
 # for the version. A test sets --no-binaries, because the build of image and executables takes minutes.
@@ -45,13 +45,13 @@ help: ## List the targets
 demo: build ## One profile on a real API server and an emulated AWS (ONCE=1: then delete it; TEARDOWN=1: delete a whole cluster; REPLACE=1: change it, and move its pods; KEIKO=1: an InstanceGroup)
 	@node tools/demo/main.ts
 
-# lint and test-unit use the processor time that the integration tests leave, which often wait. More than two jobs would start
-# more API servers.
+# The integration tests often wait, so lint and test-unit run at the same time as these tests. JOBS=2 limits the number
+# of API servers that run at the same time.
 .PHONY: test
 test: $(INSTALLED) ## All checks that a change must pass: lint, test-unit and test-integration at the same time
 	@$(MAKE) --no-print-directory -j2 lint-and-unit test-integration JOBS=2
 
-# The output comes at the end, so that it is not mixed with that of the integration tests.
+# The output is printed at the end, so that it does not mix with the output of the integration tests.
 .PHONY: lint-and-unit
 lint-and-unit: $(INSTALLED)
 	@mkdir -p .tmp; nice -n 5 $(MAKE) --no-print-directory lint test-unit > .tmp/$@.log 2>&1; result=$$?; cat .tmp/$@.log; exit $$result

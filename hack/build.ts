@@ -1,6 +1,6 @@
-// Builds manager.mjs and capaf.mjs, the two programs in one file each, with their source maps and the license notices
-// of the bundled packages, and capaf.cjs, from which hack/release/executable.sh builds executables. Usage: node
-// hack/build.ts [--out DIRECTORY] [--version v0.1.0]
+// Builds manager.mjs and capaf.mjs, each a program in one file, with their source maps and the license notices of the
+// bundled packages, and capaf.cjs, from which hack/release/executables.sh builds executables.
+// Usage: node hack/build.ts [--out DIRECTORY] [--version v0.1.0]
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -31,7 +31,7 @@ const argocdConfigMap = (): object => ({
 });
 
 const alerts: unknown = parse(read('config/observability/alerts.yaml'));
-/** Returns the alert rules as an object of the Prometheus Operator. */
+/** Returns the alert rules as a PrometheusRule, an object of the Prometheus Operator. */
 const prometheusRule = (): object => ({
   apiVersion: 'monitoring.coreos.com/v1',
   kind: 'PrometheusRule',

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Builds the image of the manager for amd64 and arm64 as an OCI archive: hack/image.sh REPOSITORY FILE [VERSION]
-# Prints the name of the image and the digest of its index. buildah makes the image from the Containerfile, the Debian
-# packages of hack/debian-packages.sha256, and the Node.js of package-lock.json, with which the tests run. The build
-# executes no program of the image, so every machine can build it for every architecture.
+# Prints the name of the image and the digest of its index. buildah builds the image from the Containerfile, the Debian
+# packages in hack/debian-packages.sha256, and the Node.js that package-lock.json pins and the tests use. The build
+# executes no program of the image, so every machine can build the image for every architecture.
 set -euo pipefail
 umask 022
 repository=$1 file=$(realpath --canonicalize-missing "$2") version=${3:-}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec 3>&1 1>&2 # Only the last line of this script goes to stdout.
 work=$(mktemp --directory)
-# The folders of buildah's layers are read-only also for their owner.
+# In buildah's layers, some folders are read-only even for their owner, so they must become writable first.
 trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
 context=$work/context
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/cluster-api-provider-aws-fargate/image
@@ -22,8 +22,8 @@ if ! command -v buildah >/dev/null; then
   install_buildah || { apt-get update --quiet=2 && install_buildah; }
 fi
 
-# Downloads a Debian package into the cache: fetch_debian PATH SHA256. An archive of Debian removes a version of a package
-# when a newer one replaces it, so a build of an older commit needs a DEBIAN_ARCHIVE that keeps all versions.
+# Usage: fetch_debian PATH SHA256. Downloads a Debian package into the cache. An archive removes a version of a package
+# when a newer version replaces it. So a build of an older commit needs a DEBIAN_ARCHIVE that keeps all versions.
 archives=${DEBIAN_ARCHIVE:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | sort --unique)}
 fetch_debian() {
   sha256sum --check --status <<<"$2  $cache/${1##*/}" 2>/dev/null && return
@@ -47,12 +47,12 @@ for architecture in amd64 arm64; do
     # Image scanners look here for the installed packages, as in distroless images.
     dpkg-deb --field "$package" >"$root/var/lib/dpkg/status.d/$(dpkg-deb --field "$package" Package)"
   done < <(grep "_$architecture\.deb$" hack/debian-packages.sha256)
-  # Only libraries stay, and what tells the release of Debian, its packages and their licences.
+  # Deletes all files except libraries, and except files about the Debian release, its packages, and their licenses.
   (cd "$root" && find . -regextype posix-extended ! -type d ! -regex '\./(usr/lib(64)?/([^/]+/)?[^/]+\.so[.0-9]*|'\
 'usr/lib/os-release|etc/(os-release|debian_version)|usr/share/common-licenses/.*|usr/share/doc/[^/]+(/copyright)?|'\
 'var/lib/dpkg/status\.d/.*)' -delete && find . -type d -empty -delete)
-  # A container runtime mounts file systems on the first folders. If it makes the root read-only before, it cannot create
-  # them. Programs name their loader by a path in /lib or /lib64.
+  # A container runtime mounts file systems on some of these folders, and cannot create them in a read-only root. The
+  # links are necessary because a program contains the path of its loader, which is in /lib or /lib64.
   mkdir -p "$root"/{dev,proc,sys,tmp,run,var,usr/bin,usr/lib64,usr/share/doc/nodejs}
   ln -s usr/lib usr/lib64 "$root"
   printf 'root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/nonexistent:/sbin/nologin\n' >"$root/etc/passwd"
@@ -70,10 +70,10 @@ install -D --mode 644 --target-directory "$context/manager" "$work/build/manager
 install -D --mode 644 --target-directory "$context/manager/usr/share/doc/cluster-api-provider-aws-fargate" \
   LICENSE "$work/build/THIRD-PARTY-NOTICES.txt"
 
-# The tag of an image cannot have the "+" of the version of a development build.
+# The version of a development build contains a "+", which an image tag cannot contain.
 image=$repository:${version/+/-}
 buildah() { command buildah --root "$work/storage" --runroot "$work/run" --storage-driver vfs "$@"; }
-# One platform after the other: buildah starts several in any order, which would be the order in the index.
+# Each platform is a separate build: one build of both platforms would put them into the index in a random order.
 for architecture in amd64 arm64; do
   buildah build --isolation chroot --platform "linux/$architecture" --manifest image --layers --no-cache --timestamp 0 \
     --format oci --identity-label=false --label "org.opencontainers.image.version=$version" --quiet \

@@ -8,7 +8,7 @@ export interface DocumentedMetric {
   readonly help: string;
 }
 
-/** Returns the metrics that the manager registers, sorted by name, without the metrics of its process. */
+/** Returns the metrics that the manager registers, sorted by name, without prom-client's default metrics. */
 export function documentedMetrics(): readonly DocumentedMetric[] {
   const registry = new Registry();
   newManagerMetrics(registry);

@@ -1,7 +1,11 @@
-// Writes the files of a release. Usage: node hack/release.ts --version v0.1.0 --image REPOSITORY --kubectl FILE [--out
-// DIRECTORY] [--downloads URL] [--published] [--no-binaries] With --published, CHANGELOG.md must have a section for the
-// version. Without --published, the files are those of a development build. URL is the future location of the release.
-// With --no-binaries, the release lacks the image and the executables of capaf, whose build takes most of the time.
+// Writes the files of a release. Usage:
+//
+//   node hack/release.ts --version v0.1.0 --image REPOSITORY --kubectl FILE [--out DIRECTORY] [--downloads URL]
+//     [--published] [--no-binaries]
+//
+// URL is the future location of the release. With --published, CHANGELOG.md must have a section for the version.
+// Without --published, the files are those of a development build. With --no-binaries, the release lacks the image and
+// the executables of capaf, whose build takes most of the time.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -11,12 +11,12 @@ export interface BundleRequest {
   readonly program: string;
   /** The first line of the file, which makes it an executable program. */
   readonly hashbang: string;
-  /** `cjs`: for an executable that contains Node.js, which cannot run ES modules. */
+  /** An executable that contains Node.js needs `cjs`, because it cannot run ES modules. The default is `esm`. */
   readonly format?: 'esm' | 'cjs';
   readonly outfile: string;
   /** The version of the build, which replaces `__VERSION__` of pkg/version.ts in the bundle. */
   readonly version: string;
-  /** The directory of the repository. `entry`, `outfile` and the paths in the result are relative to it. */
+  /** The directory of the repository. `entry`, `outfile`, and the paths in the result are relative to it. */
   readonly root: string;
 }
 
@@ -91,7 +91,7 @@ const NODE_MODULE = new RegExp(`^(node:)?(${builtinModules.join('|')})$`);
  * Loads the modules of Node.js with `process.getBuiltinModule` instead of `import`. Node.js loads some of its own code
  * only when a program reads a certain property of a module. An `import` reads all properties, so an `import` of
  * `node:http` loads Node.js's own copy of undici, which the manager never uses. Without this plugin, the start of the
- * manager takes 20 ms of processor time and 2.4 MiB of memory more.
+ * manager takes 20 ms more processor time and 2.4 MiB more memory.
  */
 const readNodeModulesLazily: Plugin = {
   name: 'read properties of the modules of Node.js lazily',

@@ -1,4 +1,4 @@
-// The parts of undici that the manager uses: its clients. The index of undici also loads fetch, WebSocket, caches and
+// The parts of undici that the manager uses: its clients. The index of undici also loads fetch, WebSocket, caches, and
 // mocks, which take 0.4 MB of code and 4 MiB of memory for the life of the process. Tree shaking cannot remove these
 // parts, because the index is a CommonJS module.
 import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';

@@ -66,7 +66,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tools: ['pkg', 'controllers', 'test'],
 };
 
-/** Packages whose files other packages reach through `index.ts` only, and in tests also through the folder `testing`. */
+/** Packages from which other packages may import only `index.ts`, and in tests also files in the folder `testing`. */
 const FRONT_DOORS: readonly string[] = ['pkg/cloud'];
 
 const LAYERS = Object.keys(MAY_IMPORT).toSorted((a, b) => b.length - a.length);
@@ -101,7 +101,7 @@ export function wrongArrow(importer: string, specifier: unknown): string | undef
     return `${RUNTIME} may not import ${imported}: the package works without this repository`;
   if (isFile && !isWithin(importer, RUNTIME) && isWithin(imported, RUNTIME))
     return `${imported} is inside a package: import controller-runtime/<subject>`;
-  // The example is a program that uses the package.
+  // The example imports the package by its name, as a program outside of the package does.
   if (!isFile && isWithin(importer, RUNTIME) && !isWithin(importer, `${RUNTIME}/example`))
     return `${importer} is inside controller-runtime: import the file`;
   const from = layerOf(importer);

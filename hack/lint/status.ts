@@ -1,15 +1,15 @@
 /**
- * Status is a report: decisions must not depend on it, because a backup, another client or a lost write can change it.
- * Only these files may read the status of an AWSFargateProfile: for reports, for hints about the order, for a lost record
- * or Retain, and for `initialization.provisioned`, which stays true once set. They provide named functions, which
- * decisions use.
+ * Status is a report: decisions must not depend on it, because a backup, another client, or a lost write can change it.
+ * Only these files may read the status of an AWSFargateProfile: to report, to schedule reconciles, to replace a lost
+ * record or a lost deletion policy `Retain`, and to read `initialization.provisioned`, which stays true once set.
+ * Decisions call the functions of these files.
  */
 const READERS: readonly string[] = [
   'controllers/shared/record.ts',
   'controllers/shared/object-state.ts',
   'controllers/awsfargateprofile/report/',
   'controllers/awsfargateprofile/unreadable.ts',
-  // These files read hints about the order.
+  // These files use status to schedule reconciles.
   'controllers/awsfargateprofile/controller.ts',
   'controllers/awsfargateprofile/watches.ts',
   'controllers/awsfargateprofile/lane.ts',

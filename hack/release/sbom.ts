@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** The largest output of npm that this program accepts, in bytes. It has about 150 kB. */
+/** The largest output of npm that this program accepts, in bytes. The output usually has about 150 kB. */
 const MAX_OUTPUT_BYTES = 10e6;
 
 /** Returns the Debian packages of the image as components of CycloneDX: https://cyclonedx.org/docs/1.5/json/#components */
@@ -18,13 +18,14 @@ function debianComponents(root: string): readonly object[] {
 
 /**
  * Returns the software bill of materials of a version in the format CycloneDX: the npm packages of package-lock.json
- * without those for development, and the Debian packages of the image. It has no serial number, no time and no version
+ * without those for development, and the Debian packages of the image. It has no serial number, no time, and no version
  * of npm, so the same sources give the same bytes.
  */
 export function softwareBillOfMaterials(root: string, product: { readonly name: string; readonly version: string }) {
   const edit = (key: string, value: unknown): unknown => {
     if (key === 'serialNumber' || key === 'timestamp' || key === 'tools') return undefined;
-    // The package is not in any registry, where its name can belong to a different package.
+    // The package controller-runtime of this repository is in no registry. A registry may have a different package of
+    // that name.
     if (key === 'purl' && typeof value === 'string' && value.startsWith('pkg:npm/controller-runtime@'))
       return undefined;
     // npm names the product after its folder.

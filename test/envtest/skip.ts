@@ -4,7 +4,7 @@ import { BinariesMissing } from './binaries/binaries.ts';
 /**
  * Returns a function for `Promise.catch` that skips the test if the error is a missing binary, and rethrows every other
  * error. A skipped test writes a message to stderr. A machine without Go may have only the binaries of the downloaded
- * envtest archive: etcd, kube-apiserver and kubectl.
+ * envtest archive: etcd, kube-apiserver, and kubectl.
  */
 export function skipIfBinariesMissing(test: Context): (error: unknown) => never {
   return (error) => {

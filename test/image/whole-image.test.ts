@@ -134,7 +134,7 @@ describe('the image of the manager', () => {
     after(() => (isStarted ? world.stop() : undefined));
 
     /**
-     * Writes the service account files that a kubelet mounts into a pod: the token, the CA certificate and the
+     * Writes the service account files that a kubelet mounts into a pod: the token, the CA certificate, and the
      * namespace.
      */
     async function mountServiceAccount(root: string): Promise<void> {

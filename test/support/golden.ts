@@ -5,7 +5,7 @@ import { expect } from 'chai';
 
 /**
  * Compares a text with a golden file. With UPDATE_GOLDEN=1, first writes the text to the golden file. A developer then
- * reviews the new content from the view of an operator who is woken at night.
+ * reviews the new content from the perspective of an operator who is on call at night.
  */
 export function expectGolden(file: URL, text: string): void {
   const path = fileURLToPath(file);

@@ -15,7 +15,7 @@ export interface AuditEntry {
     readonly name?: string;
   };
   readonly responseStatus?: { readonly code: number };
-  /** Only with the level RequestResponse. */
+  /** Present only with the audit level RequestResponse. */
   readonly responseObject?: RawObject;
 }
 

@@ -6,7 +6,7 @@ import { clusterObject, clusterPath, controlPlaneObject, controlPlanePath, farga
 let probes = 0;
 
 /**
- * Waits until the manager's watches have delivered all changes of AWSFargateProfiles, Clusters and
+ * Waits until the manager's watches have delivered all changes of AWSFargateProfiles, Clusters, and
  * AWSManagedControlPlanes that were made before this call. The test creates a probe object of each kind, because the
  * manager watches each kind separately. The Ready message of the probe AWSFargateProfile shows which probe objects the
  * manager has received. If the manager has received a probe object, it has also received all earlier changes of objects

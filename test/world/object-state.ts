@@ -10,9 +10,9 @@ export function conditionOf({ status, metadata }: RawObject, type: string): RawC
 export const messageOf = (object: RawObject, type: string): string => conditionOf(object, type).message ?? '';
 
 /**
- * Returns the status and reason of an object's conditions Ready, Reconciling and Stalled, e.g. `{ Ready: 'False
- * Refused', Reconciling: 'False', Stalled: 'True Refused' }`. A condition Reconciling or Stalled with status False
- * has no reason in the result.
+ * Returns the status and reason of an object's conditions Ready, Reconciling, and Stalled, e.g.
+ * `{ Ready: 'False Refused', Reconciling: 'False', Stalled: 'True Refused' }`. The result omits the reason of
+ * Reconciling and Stalled if their status is False.
  */
 export function summaryOf(object: RawObject): { Ready: string; Reconciling: string; Stalled: string } {
   const summarize = (type: string): string => {

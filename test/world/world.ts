@@ -155,7 +155,7 @@ export class World {
     return this.#managers.stop(manager);
   }
 
-  /** Waits until a manager exits without a signal from the test. */
+  /** Waits until a manager exits. `finish` then does not count this exit as unexpected. */
   waitForManagerExit(manager: RunningManager): Promise<Exit> {
     return this.#managers.waitForExit(manager);
   }
@@ -225,7 +225,7 @@ export class World {
   }
 
   /**
-   * Waits until an AWSFargateProfile has a condition with this type, status and reason, and returns the version of the
+   * Waits until an AWSFargateProfile has a condition with this type, status, and reason, and returns the version of the
    * object that has it. A version of the object also counts if a newer version has replaced it during the wait.
    */
   async condition(
@@ -352,7 +352,7 @@ export class World {
   }
 
   /**
-   * Stops the managers, the API server and the AWS emulator. Unlike `finish`, does not check whether AWS still has
+   * Stops the managers, the API server, and the AWS emulator. Unlike `finish`, does not check whether AWS still has
    * resources or whether a manager had a panic.
    */
   stop(): Promise<void> {

@@ -50,7 +50,8 @@ export interface EmulatedEks {
 export type Costs = Readonly<Record<string, number>>;
 
 /**
- * The duration, the AWS calls and the resource use of one phase of a measurement, e.g. of the creation of all profiles.
+ * The duration, the AWS calls, and the resource use of one phase of a measurement, e.g. of the creation of all
+ * profiles.
  */
 export interface MeasuredPhase {
   readonly seconds: number;

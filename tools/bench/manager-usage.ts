@@ -4,7 +4,7 @@ import { memoryOf, type ProcessMemory } from './processes.ts';
 const WRITES = ['POST', 'PATCH', 'PUT', 'DELETE'] as const;
 const MIB = 2 ** 20;
 
-/** prom-client's delays of the event loop contain the interval of its measurement (cmd/manager/main.ts). */
+/** prom-client's event loop delays include its measurement interval, which cmd/manager/main.ts sets to this value. */
 const LAG_INTERVAL_MS = 50;
 
 /** The resources that a manager process has used since its start, from its metrics and from the operating system. */

@@ -16,7 +16,7 @@ const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2';
 const PREPARING = 20;
 /**
  * How many requests the benchmark sends to the API server in parallel while it measures. The number is high, because
- * the part `burst` changes all its objects at once.
+ * the part `burst` changes all its objects at the same time.
  */
 const AT_ONCE = 200;
 

@@ -3,7 +3,7 @@ import { KUBERNETES_VERSION } from '../../test/envtest/binaries/versions.ts';
 import { CALL_MS } from './bench-world.ts';
 import type { BenchOptions } from './options.ts';
 
-/** Returns a Markdown list of the machine, the software and the settings of the benchmark. */
+/** Returns a Markdown list of the machine, the software, and the settings of the benchmark. */
 export function describeSetup({ runs, nodeOptions, flags }: BenchOptions): string {
   const [cpu] = cpus();
   const gib = Math.round(totalmem() / 2 ** 30);

@@ -36,7 +36,7 @@ export interface DemoEnvironment {
    * teardown.
    */
   readonly otherControllers?: OtherControllers;
-  /** This promise rejects when the AWS emulator, the manager or another controller exits. */
+  /** This promise rejects when the AWS emulator, the manager, or another controller exits. */
   readonly processExited: Promise<never>;
 }
 
@@ -53,7 +53,7 @@ export interface EnvironmentOptions {
 }
 
 /**
- * Installs the CRDs, and starts the AWS emulator, the other controllers and the manager. Prints a line about each
+ * Installs the CRDs, and starts the AWS emulator, the other controllers, and the manager. Prints a line about each
  * component.
  */
 export async function startEnvironment(

@@ -1,8 +1,8 @@
 import type { ApiClient, RawObject } from '../../test/envtest/clients/api.ts';
 
 /**
- * Lists and watches the objects at a path until `signal` is aborted. Calls `learn` with each version of an object, and
- * without one when the object is gone.
+ * Lists and watches the objects at a path until `signal` is aborted. Calls `learn` with the name and each new version
+ * of an object, and with only the name when the object is gone.
  */
 export async function followObjects(
   api: ApiClient,

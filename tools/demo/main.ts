@@ -7,8 +7,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const SIGNAL_EXIT = 128;
 
 /**
- * Reports whether an environment variable of the Makefile is set. An undefined variable, an empty value and the value 0
- * count as not set.
+ * Reports whether an environment variable of the Makefile is set. An undefined variable, an empty value, and the value
+ * 0 count as not set.
  */
 const isSet = (name: string): boolean => !['', '0'].includes(process.env[name] ?? '');
 const subject = isSet('KEIKO') ? 'InstanceGroup' : 'AWSFargateProfile';
@@ -17,7 +17,8 @@ const stop = new AbortController();
 let exitCodeOfSignal = 0;
 for (const name of SIGNALS) {
   process.on(name, () => {
-    // A second signal ends the demo at once. The watchdog process then stops the processes that the demo has started.
+    // A second signal ends the demo immediately. The watchdog process then stops the processes that the demo has
+    // started.
     if (stop.signal.aborted) process.exit(SIGNAL_EXIT + constants.signals[name]);
     exitCodeOfSignal = SIGNAL_EXIT + constants.signals[name];
     stop.abort();

@@ -13,7 +13,9 @@ const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
 const REPLICA_SET = `/apis/apps/v1/namespaces/${NAMESPACE}/replicasets/${NAME}`;
 const BUDGET = `/apis/policy/v1/namespaces/${NAMESPACE}/poddisruptionbudgets/${NAME}`;
 
-/** Plays the controllers of a ReplicaSet with three pods and of its PodDisruptionBudget until `signal` is aborted. */
+/**
+ * Simulates the controllers of a ReplicaSet with three pods and of its PodDisruptionBudget until `signal` is aborted.
+ */
 export async function playDeployment(api: ApiClient, signal: AbortSignal): Promise<void> {
   await api.apply(`/api/v1/namespaces/${NAMESPACE}`, {
     apiVersion: 'v1',
@@ -58,8 +60,8 @@ export async function playDeployment(api: ApiClient, signal: AbortSignal): Promi
 }
 
 /**
- * Writes the status of the budget. The API server accepts an eviction if this status allows it, and records the pod in
- * it.
+ * Writes the status of the budget. The API server accepts an eviction only if this status allows a disruption, and then
+ * records the evicted pod in the status.
  */
 async function allowDisruptions(
   api: ApiClient,

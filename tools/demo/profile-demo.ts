@@ -80,7 +80,10 @@ export function printShellSetUp({ printer, environment }: Pick<DemoContext, 'pri
   printer.line(`  emulator=${awsUrl}/_emulator`);
 }
 
-/** Returns a command after which the shell runs `words` for `name`. The shell reads the words twice. */
+/**
+ * Returns a command that defines the shell alias `name` for the command `words`. The words are quoted twice, because
+ * the shell parses them twice: when it defines the alias, and when it runs the alias.
+ */
 const aliasCommand = (name: string, words: readonly string[]): string =>
   shellCommand(['alias', `${name}=${shellCommand(words)}`]);
 
@@ -88,7 +91,7 @@ const aliasCommand = (name: string, words: readonly string[]): string =>
 function printCapafSetUp(printer: Printer, awsUrl: string, region: string): void {
   printer.line(`  export AWS_ENDPOINT_URL=${awsUrl} AWS_REGION=${region}`);
   printer.line(`  export AWS_ACCESS_KEY_ID=${AWS_KEY} AWS_SECRET_ACCESS_KEY=any`);
-  // The Node.js of the user's shell may be too old for capaf.
+  // The Node.js of the user's shell may be too old for capaf, so the alias uses the Node.js of the demo.
   printer.line(`  ${aliasCommand('capaf', [process.execPath, CAPAF])}`);
 }
 

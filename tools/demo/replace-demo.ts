@@ -20,8 +20,8 @@ const CHANGE = {
 };
 
 /**
- * Changes the selectors of the AWSFargateProfile `web`, and shows how its pods move from the old Fargate profile to the
- * new one, in a second API server.
+ * Starts pods in a second API server, that of the EKS cluster. Changes the selectors of the AWSFargateProfile `web`,
+ * and shows how the pods move from the old Fargate profile to the new one.
  * @throws if fewer pods are Ready than the PodDisruptionBudget requires, or if the old profile stays
  */
 export async function showReplacement(context: DemoContext, interrupt: Promise<never>): Promise<void> {
@@ -54,7 +54,7 @@ async function movePods(context: DemoContext, workload: WorkloadCluster): Promis
     const change = ['patch', 'awsfp', 'web', '--type=merge', `--patch=${JSON.stringify(CHANGE)}`];
     await progress.runCommand(() => runKubectl(context, change));
     const done = profiles.until('the end of the old profile', DONE_WITHIN_MS, ({ metadata, spec, status }) => {
-      // The watch may still return the object from before the change, which is also complete.
+      // Until the watch sends the changed object, the watcher has the earlier object, which meets the other conditions.
       const isChanged = spec?.['updateStrategy'] !== undefined;
       const isObserved = status?.['observedGeneration'] === metadata.generation;
       return isChanged && isObserved && status?.['predecessors'] === undefined && status?.['ready'] === true;

@@ -5,8 +5,8 @@ export interface StopConditions {
   /** This promise rejects when the user interrupts the demo. */
   readonly interrupt: Promise<never>;
   /**
-   * A promise that resolves when the user interrupts a demo that runs until Ctrl-C. Undefined if the demo ends by
-   * itself after its last step.
+   * A promise that resolves when the user interrupts a demo that runs until Ctrl-C. Undefined if the demo ends on its
+   * own after its last step.
    */
   readonly stopped: Promise<void> | undefined;
 }

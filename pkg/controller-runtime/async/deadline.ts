@@ -13,8 +13,9 @@ const inWords = (span: Ms): string =>
   span >= 1000 ? `${Number((span / 1000).toFixed(1))} s` : `${Math.ceil(span)} ms`;
 
 /**
- * Returns a signal that aborts after `limit` ms with a {@link DeadlineExceeded}, whose message contains the operation
- * `what`, or earlier with the reason of `parent`. The caller must `dispose` of it as soon as the work is done.
+ * Returns a signal that aborts after `limit` ms with a {@link DeadlineExceeded}, whose message contains `what`. If
+ * `parent` aborts earlier, the signal aborts with the reason of `parent`. The caller must call `dispose` as soon as the
+ * work is done.
  */
 export function deadline(
   clock: Clock,
@@ -73,7 +74,7 @@ export function untilAborted<A>(signal: AbortSignal, work: (signal: AbortSignal)
   });
 }
 
-/** Rejects with the reason of `signal` as soon as `signal` aborts. `span` is in ms. */
+/** Resolves after `span` ms. Rejects with the reason of `signal` as soon as `signal` aborts. */
 export function sleep(clock: Clock, span: Ms, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -93,7 +94,7 @@ export function sleep(clock: Clock, span: Ms, signal: AbortSignal): Promise<void
 export const pause = (clock: Clock, span: Ms, signal: AbortSignal): Promise<void> =>
   sleep(clock, span, signal).catch(() => {});
 
-/** Lets requests, timers and other work run before it resolves. */
+/** Lets requests, timers, and other work run before it resolves. */
 export const nextTurn = (clock: Clock, signal: AbortSignal): Promise<void> => pause(clock, 0, signal);
 
 export function aborted(signal: AbortSignal): Promise<void> {
@@ -103,5 +104,5 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A function, because TypeScript would assume that the property `aborted` never changes. */
+/** Reads `signal.aborted` in a function, because TypeScript assumes that a checked property does not change later. */
 export const isAborted = (signal: AbortSignal): boolean => signal.aborted;

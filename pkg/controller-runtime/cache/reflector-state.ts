@@ -15,13 +15,16 @@ import type { KubeList, KubeObject, Resource, WatchEvent } from '../client/types
 // while the API server did not answer. A watch from a resourceVersion that the restored etcd does not have yet would
 // miss changes. Such a watch is silent, so the reflector also lists again when the new watch is silent too.
 
-/** A watch that has run for this long without a failure resets the backoff. Both values are those of client-go. */
+/** A watch that has run for this long without a failure resets the backoff, as in client-go. */
 const HEALTHY_AFTER: Ms = 120_000;
-/** A watch that the API server closes within this time and without an event counts as failed. */
+/** A watch that the API server closes within this time and without an event counts as failed, as in client-go. */
 const SHORTEST_SILENT_WATCH: Ms = 1_000;
 
 interface Failures {
-  /** Failures in a row; a kind that is not served counts as one. A watch of {@link HEALTHY_AFTER} ms resets this. */
+  /**
+   * The number of failures in a row. A kind that is not served counts as a failure. The number is reset when a watch
+   * has worked for {@link HEALTHY_AFTER} ms.
+   */
   readonly failures: number;
 }
 
@@ -47,7 +50,7 @@ export interface Watching extends Failures {
   readonly resource: Resource;
   /** The store has every change of the kind up to this resourceVersion. */
   readonly resourceVersion: string;
-  /** Since when no watch has failed, on the monotonic clock. */
+  /** When the latest list was complete, on the monotonic clock. No watch has failed since then. */
   readonly healthySince: Ms;
   /** When the current watch was opened, on the monotonic clock. */
   readonly openedAt: Ms;
@@ -82,7 +85,7 @@ export type StoreEffect =
   | { readonly kind: 'upsert'; readonly object: KubeObject }
   | { readonly kind: 'remove'; readonly object: KubeObject }
   | { readonly kind: 'advance'; readonly resourceVersion: string }
-  /** The collection answered 404. A load balancer can do so too, so discovery has to confirm that it is not served. */
+  /** The response was 404. A load balancer can send it too, so discovery must confirm that the kind is not served. */
   | { readonly kind: 'markUnknown' }
   | { readonly kind: 'markUnserved' };
 
@@ -93,7 +96,7 @@ export interface Transition {
 
 export const initialState: ReflectorState = { kind: 'resolving', failures: 0 };
 
-/** Returns the next state, and what changes in the store. @throws TypeError if `state` cannot have this input */
+/** Returns the next state, and the change of the store. @throws TypeError if `state` cannot have this input */
 export function step(state: ReflectorState, input: ReflectorInput, now: Ms): Transition {
   switch (state.kind) {
     case 'resolving':

@@ -9,7 +9,7 @@ import { keyFor, newFakeApiEnvironment, widgetKind, type FakeApiEnvironment } fr
 
 const NAMES = ['a', 'b', 'c', 'd'];
 
-/** An event while the reflector runs: another client's write, or a failure of the network or the API server. */
+/** A step of a test: another client's write, a wait, or a failure or recovery of the network or the API server. */
 type Action =
   | { readonly kind: 'create' | 'patch' | 'delete'; readonly name: string }
   | { readonly kind: 'wait'; readonly span: number }

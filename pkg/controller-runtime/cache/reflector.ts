@@ -38,7 +38,7 @@ function backoffDelay(attempts: number, random: Random): Ms {
 
 /** How long a watch lasts: on average below the five minutes after which many load balancers drop idle connections. */
 const WATCH_TIMEOUT_SECONDS = 290;
-/** This fraction varies timeouts, so that watches that were opened together do not end together. */
+/** The fraction by which timeouts vary at random, so that watches that were opened together do not end together. */
 const WATCH_TIMEOUT_JITTER = 0.05;
 /**
  * A watch that sends neither an event nor a bookmark for this long is opened again, because a proxy or firewall may
@@ -52,7 +52,7 @@ const watchTimeoutSeconds = (random: Random): number =>
 /** An outage is reported after this time, which is longer than a restart of the API server. */
 const REPORTED_OUTAGE: Ms = 180_000;
 
-/** How many listed objects are stored, within some milliseconds, before other work can run. */
+/** How many listed objects the reflector stores, which takes some milliseconds, before it lets other work run. */
 const OBJECTS_PER_TURN = 50;
 
 interface OpenWatch {
@@ -74,7 +74,7 @@ export class Reflector {
   private readonly firstSync = Promise.withResolvers<void>();
   private readonly firstAttempt = Promise.withResolvers<void>();
   private problem: Unreadable | undefined;
-  /** Since when the watch has failed. Undefined while it works, or while the API server does not serve the kind. */
+  /** When the watch began to fail. Undefined while it works, or while the API server does not serve the kind. */
   private brokenSince: Ms | undefined;
 
   constructor(options: ReflectorOptions) {

@@ -1,7 +1,7 @@
 /**
- * Compares two resourceVersions of one kind, which are decimal numbers of any length and ordered since Kubernetes 1.35
- * (KEP-5504; earlier without a guarantee). The resourceVersions of an aggregated API server may have no order: the
- * result is then false.
+ * Reports whether resourceVersion `a` of a kind is older than `b`. Kubernetes guarantees since version 1.35 (KEP-5504)
+ * that resourceVersions are ordered decimal numbers, of any length. The resourceVersions of an aggregated API server
+ * may have no order: the result is then false.
  */
 export function isOlder(a: string, b: string): boolean {
   if (!WELL_FORMED.test(a) || !WELL_FORMED.test(b)) return false;

@@ -4,7 +4,7 @@ import { deepFreeze, jsonEqual } from '../json/patches.ts';
 import { isAtLeast, isOlder } from './resource-version.ts';
 import type { KubeObject, ObjectKey } from '../client/types.ts';
 
-/** What a user has to change before objects can be read. `resource`: for example `clusters.cluster.x-k8s.io`. */
+/** The obstacle that a user must remove before objects can be read. `resource` is e.g. `clusters.cluster.x-k8s.io`. */
 export type ReadObstacle = { readonly kind: 'notServed'; readonly resource: string } | { readonly kind: 'forbidden' };
 
 /** Why objects cannot be read. Without `obstacle`, they may become readable although no user changes anything. */
@@ -75,9 +75,12 @@ export class Store {
   private readonly orders: NonNullable<StoreOptions['orders']>;
   private readonly objects = new Map<string, KubeObject>();
   private readonly all = new Group();
-  /** By the name of the index, then by value. */
+  /** The objects of each index, by the name of the index, then by value. */
   private readonly indexes = new Map<string, Map<string, Group>>();
-  /** By object, then by the name of the index. Kept in memory because an index function may be expensive. */
+  /**
+   * The place of each object in each index, by object, then by the name of the index. Kept in memory because an index
+   * function may be expensive.
+   */
   private readonly indexed = new Map<string, ReadonlyMap<string, Place>>();
   private readonly changeHandlers = new Set<ChangeHandler>();
   private readonly syncHandlers = new Set<(synced: boolean) => void>();

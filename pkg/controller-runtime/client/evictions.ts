@@ -36,7 +36,7 @@ export interface Evictions {
   evict(pod: EvictedPod, signal: AbortSignal): Promise<Eviction>;
 }
 
-/** In bytes. The metadata of a page of 100 pods usually takes half a megabyte. */
+/** The largest response, in bytes. The metadata of a page of 100 pods usually takes half a megabyte. */
 const MAX_BODY = 4 * 1_024 * 1_024;
 
 /** Limits the memory for each answer. Does not repeat a refused eviction. */

@@ -12,7 +12,7 @@ export const NOT_GRANTED = /User "[^"]*" cannot \w+ (?:resource|path)/;
 /** Matches messages from the admission plugin NamespaceLifecycle. */
 const NO_NAMESPACE = /namespaces "([^"]*)" not found/;
 
-/** Returns the remedy for rejected credentials, a missing permission or a missing namespace. */
+/** Returns the remedy for rejected credentials, a missing permission, or a missing namespace. */
 export function remedyOf(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;
   if (error.status === 401) return GIVE_CREDENTIALS;

@@ -43,12 +43,13 @@ export interface ObserveRequestsOptions {
   readonly logger?: Logger;
 }
 
-/** A webhook with many different warnings must not fill the memory. */
+/** The largest number of warnings to remember: a webhook with many different warnings must not fill the memory. */
 const MAX_WARNINGS = 200;
 
 /**
- * Adds the User-Agent, whose part before `/` is the field manager of writes, counts requests, and logs each distinct
- * Warning header once, since the API server may send the same Warning for every write (KEP-1693).
+ * Adds the User-Agent header to each request, counts requests, and logs each distinct Warning header once, because the
+ * API server may send the same Warning for every write (KEP-1693). The API server uses the part of `userAgent` before
+ * `/` as the field manager of a write.
  */
 export function observeRequests(transport: Transport, { userAgent, count, logger }: ObserveRequestsOptions): Transport {
   const { host } = transport;

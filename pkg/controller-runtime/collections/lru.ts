@@ -2,7 +2,7 @@ import type { Clock, Ms } from '../env/clock.ts';
 
 export interface LruOptions {
   readonly maxEntries?: number;
-  /** An entry that was not used for `span` ms is evicted at the next use of a different key, or of `entries`. */
+  /** An entry that was not used for `span` ms is evicted at the next use of a different key, or call of `entries`. */
   readonly expireAfterAccess?: { readonly clock: Clock; readonly span: Ms };
 }
 
@@ -12,7 +12,7 @@ interface Entry<A> {
 }
 
 /**
- * A cache that evicts the least recently used entries. `get`, `getOrCreate` and `set` count as a use of an entry;
+ * A cache that evicts the least recently used entries. `get`, `getOrCreate`, and `set` count as a use of an entry;
  * `peek` and `entries` do not.
  */
 export class Lru<A> {

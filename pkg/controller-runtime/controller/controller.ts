@@ -93,7 +93,7 @@ export class Controller implements Runnable {
 
   /**
    * Starts one reconcile in each turn of the event loop. Otherwise, many reconciles that await nothing would run in a
-   * row while requests, timers and health checks wait.
+   * row while requests, timers, and health checks wait.
    */
   private async startInTurn(signal: AbortSignal): Promise<void> {
     while (this.turn !== undefined) await this.turn;

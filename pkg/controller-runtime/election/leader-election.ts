@@ -166,8 +166,8 @@ export class LeaderElection implements Leadership {
   }
 
   /**
-   * Returns false when another process holds the lease, or when the attempt failed, which is logged. Throws {@link
-   * LeadershipLost} when this process led and another process has taken the lease, or the lease ran out.
+   * Returns false when another process holds the lease, or when the attempt failed, which is logged. When this process
+   * led, and another process has taken the lease or the lease ran out, throws {@link LeadershipLost}.
    */
   private async tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.options;
@@ -250,8 +250,8 @@ export class LeaderElection implements Leadership {
       isCleared = await this.lock.clearHolder(signal);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // An aborted renewal of this process may have reached the API server between the read and the write. Both are
-      // repeated.
+      // An aborted renewal of this process may have reached the API server between the read and the write of
+      // `clearHolder`. So this process reads and writes the Lease again.
       isCleared = await this.lock.clearHolder(signal);
     }
     if (isCleared) this.logger.info('Released the lease', { identity: this.identity });

@@ -8,7 +8,7 @@ export const HEALTH_TOLERANCE: Ms = 20_000;
 
 /** As in client-go's LeaderElectionConfig. */
 export interface ElectionTimings {
-  /** A candidate takes the lease after it has not seen a renewal for this duration, which the Lease contains. */
+  /** How long a candidate must see no renewal before it takes the lease. The Lease contains this duration. */
   readonly leaseDuration: Ms;
   /** How long the leader retries a failed renewal before it gives up leadership. */
   readonly renewDeadline: Ms;

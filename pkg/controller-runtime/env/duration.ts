@@ -4,7 +4,7 @@ const UNITS: Readonly<Record<string, Ms>> = { ms: 1, s: 1_000, m: 60_000, h: 3_6
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
 
 /**
- * Parses Go's format (`10m`, `1h30m`, `500ms`) without a sign, and only with the units `h`, `m`, `s` and `ms`. Returns
+ * Parses Go's format (`10m`, `1h30m`, `500ms`) without a sign, and only with the units `h`, `m`, `s`, and `ms`. Returns
  * `undefined` for any other text.
  */
 export function parseDuration(text: string): Ms | undefined {

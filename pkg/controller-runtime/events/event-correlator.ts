@@ -3,8 +3,8 @@ import type { Clock, Ms } from '../env/clock.ts';
 import { Lru } from '../collections/lru.ts';
 
 // Counts and limits Events as client-go's EventCorrelator does (tools/record/events_cache.go), so that a controller
-// does not flood etcd. Unlike client-go, this does not combine similar messages, because the limit per object bounds
-// them too.
+// does not flood etcd. Unlike client-go, this correlator does not combine similar messages, because the limit per
+// object bounds them too.
 
 /**
  * How many Events of one type about one object can be written without a pause, and the time after which one more is

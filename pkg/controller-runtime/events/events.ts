@@ -13,15 +13,15 @@ import type { KubeClient, KubeObject, Resource } from '../client/types.ts';
 // involvedObject.uid.
 const EVENTS: Resource = { group: '', version: 'v1', plural: 'events' };
 
-/** Further events are discarded. This value and the next two are client-go's. */
+/** The largest number of queued events. Further events are discarded. This value and the next two are client-go's. */
 const MAX_QUEUED = 1000;
 const MAX_ATTEMPTS = 12;
 const RETRY_DELAY: Ms = 10_000;
 /** How long queued events are written after the manager's signal to stop. */
 const FLUSH_DEADLINE: Ms = 5_000;
-/** In bytes. The API server enforces this limit only for Events with an eventTime. */
+/** The longest message, in bytes. The API server enforces this limit only for Events with an eventTime. */
 const MAX_MESSAGE = 1024;
-/** The name of an Event has at most 253 characters, and its suffix takes 17. */
+/** The name of an Event has at most 253 characters. Its suffix, a dot and 16 hexadecimal digits, takes 17 of them. */
 const MAX_OBJECT_NAME = 236;
 
 export type EventType = 'Normal' | 'Warning';
@@ -54,7 +54,8 @@ interface Queued {
 }
 
 /**
- * Writes Events in the background, one after the other, and the queued ones for five seconds after its signal aborts.
+ * Writes Events in the background, one after the other. After the signal aborts, it writes the queued Events for at
+ * most five seconds.
  */
 export class EventWriter implements EventRecorder {
   readonly name = 'events';

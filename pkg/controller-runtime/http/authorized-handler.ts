@@ -11,9 +11,11 @@ import type { HttpHandler, HttpResponse } from './http-server.ts';
 /** How long positive reviews of tokens and of permissions are cached, as in controller-runtime's metrics server. */
 const KEEP_VALID: Ms = 60_000;
 const KEEP_ALLOWED: Ms = 5 * 60_000;
-/** For one review, as in controller-runtime. */
+/** The time limit for one review, as in controller-runtime. */
 const DEADLINE: Ms = 10_000;
-/** For each kind of review. Refused tokens and users are not cached, so unknown tokens do not evict valid ones. */
+/**
+ * The size of the cache for each kind of review. It contains no refusals, so unknown tokens do not evict valid ones.
+ */
 const MAX_ENTRIES = 512;
 /** How many reviews of one kind can run at the same time. Further reviews fail immediately. */
 const MAX_REVIEWS = 16;
@@ -72,7 +74,7 @@ export function authorizedHandler(handler: HttpHandler, options: AuthorizationOp
   };
 }
 
-/** As in the spec of a SubjectAccessReview. */
+/** The fields that describe the user in the spec of a SubjectAccessReview. */
 interface User {
   readonly user: string;
   readonly uid?: string;

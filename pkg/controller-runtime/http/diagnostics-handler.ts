@@ -14,7 +14,7 @@ export const DIAGNOSTICS_METHODS = ['GET', 'HEAD', 'PUT'];
 
 const READ = ['GET', 'HEAD'];
 
-/** In bytes, for a request that sets the log verbosity. */
+/** The longest body of a request that sets the log verbosity, in bytes. */
 const MAX_BODY = 16;
 /** As in Go's net/http/pprof. */
 const DEFAULT_SECONDS = 30;
@@ -22,8 +22,8 @@ const DEFAULT_SECONDS = 30;
 const MAX_SECONDS = 60;
 
 /**
- * Serves the paths of Cluster API's managers: `/metrics`, `/debug/flags/v` and `/debug/pprof/…`. The profiles are in
- * V8's formats, not Go's. Chrome DevTools, Visual Studio Code and speedscope read them.
+ * Serves the paths of Cluster API's managers: `/metrics`, `/debug/flags/v`, and `/debug/pprof/…`. The profiles are in
+ * V8's formats, not Go's. Chrome DevTools, Visual Studio Code, and speedscope read them.
  */
 export function diagnosticsHandler({ metrics, setVerbosity, profiler, clock }: DiagnosticsOptions): HttpHandler {
   const profileHandler = newProfileHandlers(profiler, clock);

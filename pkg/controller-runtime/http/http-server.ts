@@ -70,7 +70,7 @@ export interface HttpServerOptions {
   readonly address: ListenAddress;
   readonly handler: HttpHandler;
   readonly logger: Logger;
-  /** For receiving a request. The default is 10 s. */
+  /** The time limit for receiving a request. The default is 10 s. */
   readonly requestTimeout?: Ms;
   /** Default: GET and HEAD. */
   readonly methods?: readonly string[];
@@ -107,7 +107,7 @@ export class HttpServer implements Runnable {
     return this.listening.promise;
   }
 
-  /** Throws when the certificate cannot be loaded, the server cannot listen on its address, or fails later. */
+  /** Throws when the certificate cannot be loaded, or when the server cannot listen on its address or fails later. */
   async run(signal: AbortSignal): Promise<void> {
     const { address, logger, name, tls, requestTimeout = REQUEST_TIMEOUT } = this.options;
     const limits = { headersTimeout: requestTimeout, requestTimeout, connectionsCheckingInterval: requestTimeout / 2 };

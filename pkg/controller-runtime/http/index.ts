@@ -1,4 +1,4 @@
-/** An HTTP server with its certificates, and its handlers for probes, profiles and authorized clients. */
+/** An HTTP server with its certificates, and its handlers for probes, profiles, and authorized clients. */
 export {
   type ListenAddress,
   parseAddress,

@@ -1,6 +1,9 @@
 import type { Session } from 'node:inspector/promises';
 
-/** Takes profiles of this process. Each method samples until the promise of `wait` settles, and rejects if it rejects. */
+/**
+ * Takes profiles of this process. Each method samples until the promise of `wait` settles, and rejects if that promise
+ * rejects.
+ */
 export interface Profiler {
   /** Samples which functions run, as JSON in V8's format `.cpuprofile`. */
   cpu(wait: () => Promise<void>): Promise<string>;

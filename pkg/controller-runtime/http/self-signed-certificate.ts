@@ -6,7 +6,7 @@ import type { Random } from '../env/random.ts';
 const DAY: Ms = 24 * 3_600_000;
 /** Longer than any process runs. This does no harm, because clients cannot verify a self-signed certificate anyway. */
 export const VALID_FOR: Ms = 10 * 365 * DAY;
-/** The validity begins this long before the creation, because the clocks of clients differ. */
+/** The certificate is valid from this long before its creation, because the clocks of clients differ. */
 export const CLOCK_SKEW: Ms = 3_600_000;
 
 /** The content of PEM files. */
@@ -72,7 +72,7 @@ export function selfSignedCertificate({ hostname, notBefore, notAfter }: Certifi
   };
 }
 
-/** 16 bytes. The first byte is between 64 and 127, so the number is positive and has no leading 0. */
+/** The number has 16 bytes. The first byte is between 64 and 127, so the number is positive and has no leading 0. */
 function serialNumber(random: Random): Buffer {
   const bytes = hex(random.uuid().replaceAll('-', ''));
   bytes[0] = 0x40 | ((bytes[0] ?? 0) & 0x3f);

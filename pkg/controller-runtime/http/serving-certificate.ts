@@ -32,8 +32,8 @@ export interface ServingCertificateOptions {
 }
 
 /**
- * A certificate from files is read again when they change. If the files are invalid, this is logged, and the previous
- * certificate stays in use.
+ * A certificate from files, which are read again when they change, or a self-signed certificate. If changed files are
+ * invalid, the problem is logged, and the previous certificate stays in use.
  */
 export class ServingCertificate implements TlsSource {
   private readonly options: ServingCertificateOptions;

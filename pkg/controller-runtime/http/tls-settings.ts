@@ -11,7 +11,10 @@ const VERSIONS: Readonly<Record<string, SecureVersion>> = {
 
 /** These cipher suites are always allowed, as in Go. */
 const TLS_13_SUITES = ['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'];
-/** Go's names and OpenSSL's. Suites with RC4 and 3DES are absent, because OpenSSL's default build lacks them. */
+/**
+ * OpenSSL's name of each cipher suite, by Go's name. Suites with RC4 and 3DES are absent, because OpenSSL's default
+ * build lacks them.
+ */
 export const SUITES: Readonly<Record<string, string>> = {
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA: 'ECDHE-ECDSA-AES128-SHA',
   TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256: 'ECDHE-ECDSA-AES128-SHA256',

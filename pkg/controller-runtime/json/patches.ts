@@ -1,7 +1,8 @@
 import { isRecord, type UnknownRecord } from './record.ts';
 
-// These functions are for JSON values. A field with the value `undefined` counts as absent. Loops replace recursions,
-// because the API server accepts fields that are nested more deeply than the stack allows a recursion.
+// These functions are for JSON values. A field with the value `undefined` counts as absent. A function that visits
+// whole objects uses a loop instead of recursion, because the API server accepts fields that are nested so deeply that
+// a recursion would overflow the stack.
 
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -18,7 +19,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   return true;
 }
 
-/** Freezes all values in `value`, too. */
+/** Freezes `value` and all values inside it. */
 export function deepFreeze<A>(value: A): A {
   const unvisited: unknown[] = [value];
   while (unvisited.length > 0) {

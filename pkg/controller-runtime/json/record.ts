@@ -6,7 +6,7 @@ export const isRecord = (value: unknown): value is UnknownRecord =>
 /** Returns `undefined` if `value` is not a JSON object or lacks the field. */
 export const fieldAt = (value: unknown, field: string): unknown => (isRecord(value) ? value[field] : undefined);
 
-/** Returns `undefined` if the field is absent, empty or not a string. */
+/** Returns `undefined` if the field is absent, empty, or not a string. */
 export const textAt = (value: unknown, field: string): string | undefined => {
   const found = fieldAt(value, field);
   return typeof found === 'string' && found !== '' ? found : undefined;

@@ -36,7 +36,10 @@ export class CredentialSource {
   private cached: { readonly at: Ms; readonly credentials: KubeCredentials } | undefined;
   private readonly flight = new SingleFlight<KubeCredentials>();
   private reloadedAt: Ms | undefined;
-  /** Counts loads. The SingleFlight's key, so that no request after a reload gets the old kubeconfig's credentials. */
+  /**
+   * How often the kubeconfig was loaded. This number is the SingleFlight's key, so that no request after a reload gets
+   * the credentials of the old kubeconfig.
+   */
   private loads = 0;
 
   /** @throws KubeconfigError if the kubeconfig cannot be used */

@@ -11,7 +11,7 @@ type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
 
 /** None of client-node's own authenticators uses this name. */
 const EXEC_PLUGIN = 'exec-plugin';
-/** When an exec plugin is killed. Requests stop waiting for credentials earlier, after 20 s (credentials.ts). */
+/** An exec plugin is killed after this time. Requests stop waiting for credentials earlier, after 20 s. */
 const KILLED_AFTER: Ms = 22_000;
 
 /**

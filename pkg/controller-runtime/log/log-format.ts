@@ -18,9 +18,9 @@ const LETTERS: Readonly<Record<Severity, string>> = { error: 'E', warn: 'W', inf
 const VERBOSITIES: Readonly<Record<Severity, number>> = { error: 0, warn: 0, info: 0, debug: 4 };
 
 /**
- * Formats a log record in klog's text format, which managers written in Go use: `I1121
- * 03:25:00.123000 1 manager] "Reconciling" Widget="default/batch" reconcileID="…"`. Times are in UTC. The
- * lines of a multi-line value are indented by a tab, so that a value cannot imitate a log line.
+ * Formats a log record in klog's text format, which managers written in Go use, for example:
+ * `I1121 03:25:00.123000 1 manager] "Reconciling" Widget="default/batch" reconcileID="…"`. Times are in UTC. The lines
+ * of a multi-line value are indented by a tab, so that a value cannot imitate a log line.
  */
 export function formatText(record: LogRecord): string {
   const [date = '', time = ''] = formatMilliTime(record.at).split('T');
@@ -66,7 +66,10 @@ function isObjectKey(value: unknown): value is { readonly namespace: string; rea
 const quote = (text: string): string => JSON.stringify(text);
 const printable = (line: string): string => (hasHidden(line) ? quote(line) : line);
 
-/** Uses the fields of Kubernetes' JSON logging (component-base), one per key of the log call, `level` and `stack`. */
+/**
+ * Writes the fields of Kubernetes' JSON logging (component-base), a field for each key of the log call, and the fields
+ * `level` and `stack`.
+ */
 export function formatJson(record: LogRecord): string {
   const stack = record.error === undefined ? undefined : errorStack(record.error);
   const fields = {

@@ -10,8 +10,8 @@ export interface Runnable {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Resolves when others can use this part, e.g. when a cache is synced. Without this method, others can use it at
-   * once.
+   * Resolves when others can use this part, e.g. when a cache is synced. Without this method, others can use the part
+   * immediately.
    */
   started?(signal: AbortSignal): Promise<void>;
   /** The latest error that prevents this part from starting, in words for an operator. */

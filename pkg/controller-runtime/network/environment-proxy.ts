@@ -17,7 +17,7 @@ type Exemption = (server: { readonly host: string; readonly port: string }) => b
 /**
  * Reads the proxies from environment variables by the rules of golang.org/x/net/http/httpproxy, which client-go and
  * Go's HTTP client also use: HTTPS_PROXY for servers with https, HTTP_PROXY for the others, each also in lower case;
- * `localhost`, loopback addresses and the entries of NO_PROXY need no proxy. A Left describes an invalid URL without
+ * `localhost`, loopback addresses, and the entries of NO_PROXY need no proxy. A Left describes an invalid URL without
  * quoting it, because it may contain a password.
  */
 export function environmentProxies(env: Environment): E.Either<string, ProxyChoice> {

@@ -1,12 +1,12 @@
 /**
  * Locks on names. An entry that cannot lock all its names does not wait in `tryRun`, so it does not occupy a worker.
- * When a name becomes free, the queue wakes the entry that has waited longest for this name. The other entries must
- * call `tryRun` again by themselves.
+ * When a name becomes free, the queue wakes the entry that has waited longest for this name. The queue does not wake
+ * the other entries, which must call `tryRun` again on their own.
  */
 export class LockQueue {
   private readonly wake: (id: string) => void;
   private readonly locked = new Set<string>();
-  /** By entry ID, in the order of the first requests. */
+  /** The names that each waiting entry needs, by entry ID, in the order of the first requests. */
   private readonly waiting = new Map<string, readonly string[]>();
 
   /** `wake` gets the ID of an entry that should call `tryRun` again. */

@@ -24,7 +24,7 @@ function takeAll(ready: ReadyKeys<ReadyItem>): string {
   return ids.join(' ');
 }
 
-/** Takes keys as long as there are slots, and returns their IDs. */
+/** Takes keys without finishing them, as long as there are slots, and returns their IDs. */
 function takeWithoutEnd(ready: ReadyKeys<ReadyItem>): string {
   const ids: string[] = [];
   for (let item = ready.take(); item !== undefined; item = ready.take()) ids.push(item.id);

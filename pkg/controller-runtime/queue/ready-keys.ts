@@ -4,8 +4,8 @@ import type { Ms } from '../env/clock.ts';
  * The priority of a key. It applies the next time the key is handed out.
  *
  * - `urgent` is for a key whose reconcile other keys wait for.
- * - `low` is for resyncs and for the objects of a watch's initial list, so that changed objects go before them, as in
- *   controller-runtime.
+ * - `low` is for resyncs and for the objects of a watch's initial list, as in controller-runtime, so that changed
+ *   objects are reconciled earlier.
  */
 export type QueuePriority = 'urgent' | 'normal' | 'low';
 

@@ -24,7 +24,7 @@ const aStep: fc.Arbitrary<Step> = fc.oneof(
 describe('The workqueue with random operations', () => {
   /**
    * Runs the steps on a workqueue and checks its rules at each step. The workers process the keys for the durations
-   * `spans`, in turn. `areShared`: the workqueue has slots for two groups.
+   * `spans`, in turn. With `areShared`, the workqueue has only as many slots as there are workers.
    */
   async function run(steps: readonly Step[], workers: number, spans: readonly Ms[], areShared: boolean): Promise<void> {
     const clock = new VirtualClock();

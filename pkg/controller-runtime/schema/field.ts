@@ -4,10 +4,10 @@ import { isRecord, type UnknownRecord } from '../json/record.ts';
 import type { Json, OpenApi, Rule } from './openapi.ts';
 
 /**
- * The declaration of a value: an io-ts decoder, an OpenAPI schema and, through {@link TypeOf}, a TypeScript type.
+ * The declaration of a value: an io-ts decoder, an OpenAPI schema, and, through {@link TypeOf}, a TypeScript type.
  *
  * The decoder checks types and keeps unknown fields. Its result shares the parts of the input that it does not convert:
- * with 5,000 objects in the caches, copies would take megabytes. Bounds, patterns, defaults and rules are in the
+ * with 5,000 objects in the caches, copies would take megabytes. Bounds, patterns, defaults, and rules are in the
  * OpenAPI schema only, so the decoder accepts objects that were stored under a CRD with different ones.
  */
 export interface Field<out A> extends t.Decoder<unknown, A> {
@@ -202,8 +202,8 @@ export const map = <A>(
 
 /**
  * Declares an object. The decoder requires each property that is not optional; the OpenAPI schema requires only those
- * in `docs.required`. Prefer a CEL rule to `docs.required`: without a required property the API server runs no CEL
- * rule, and so reports fewer mistakes.
+ * in `docs.required`. Prefer a CEL rule to `docs.required`: if a required property is missing, the API server runs no
+ * CEL rule, and so reports fewer mistakes.
  */
 export const object = <const P extends Properties>(
   properties: P,

@@ -1,4 +1,4 @@
-/** Each declaration of a field provides its type, its decoder and its OpenAPI schema. */
+/** Each declaration of a field provides its type, its decoder, and its OpenAPI schema. */
 export {
   type Field,
   type TypeOf,

@@ -49,16 +49,22 @@ const pathOf = (context: t.Context): string =>
       const parent = context[index - 1];
       if (parent === undefined) return '';
       if (Array.isArray(parent.actual)) return `[${key}]`;
-      // Each mistake in a map has the path of its key, which may be long.
+      // The path of a mistake in a map contains the map key, which may be long.
       const shown = key.slice(0, SHOWN_PATH + 1);
       return /^[A-Za-z_$][\w$-]*$/.test(shown) ? `.${shown}` : `[${JSON.stringify(shown)}]`;
     })
     .join('')
     .replace(/^\./, '');
 
-/** In UTF-16 code units. Users recognize a longer value by its beginning, and the message fits into a condition. */
+/**
+ * How much of a value a message shows, in UTF-16 code units. Users recognize a longer value by its beginning, and the
+ * message fits into a condition.
+ */
 const SHOWN_CHARACTERS = 61;
-/** In UTF-16 code units. Only paths with a map key get so long, because users choose map keys. */
+/**
+ * The longest path that a message shows, in UTF-16 code units. Only a path with a map key can be longer, because users
+ * choose map keys.
+ */
 const SHOWN_PATH = 201;
 
 const formatValue = (value: unknown): string => {

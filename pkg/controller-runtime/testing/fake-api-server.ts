@@ -21,7 +21,7 @@ export type { FakeKind } from './fake-storage.ts';
 export interface FakeApiServerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** The served kinds in addition to Namespace, Secret, Event and Lease. */
+  /** The served kinds in addition to Namespace, Secret, Event, and Lease. */
   readonly kinds?: readonly FakeKind[];
 }
 
@@ -40,8 +40,8 @@ export interface LoggedRequest {
 
 /**
  * An API server inside the test process, with the semantics that controllers rely on (conformance.ts). It has no
- * authentication, authorization, server-side apply, strategic merge patch, schema validation (see {@link
- * FakeKind.refuse}) or garbage collection.
+ * authentication, authorization, server-side apply, strategic merge patch, garbage collection, or schema validation. A
+ * test can refuse objects with {@link FakeKind.refuse}.
  */
 export class FakeApiServer implements Transport {
   readonly host = 'kubernetes.test';

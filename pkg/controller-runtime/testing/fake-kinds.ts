@@ -8,7 +8,7 @@ export const BUILT_IN: readonly FakeKind[] = [
   { group: 'coordination.k8s.io', plural: 'leases', kind: 'Lease', versions: ['v1'], status: false },
 ];
 
-/** Returns the server version, APIGroup or APIResourceList for a discovery path. */
+/** Returns the server version, APIGroup, or APIResourceList for a discovery path. */
 export function discoveryDocument(kinds: readonly FakeKind[], path: string): FakeJson | undefined {
   if (path === '/version') return { major: '1', minor: '36', gitVersion: 'v1.36.3' };
   const match = /^\/(?:api|apis\/([^/]+))(?:\/([^/]+))?$/.exec(path);

@@ -9,7 +9,7 @@ const BOOKMARK_PERIOD: Ms = 60_000;
 /** The duration of a watch without timeoutSeconds: the default of kube-apiserver's flag --min-request-timeout. */
 const DEFAULT_WATCH_SECONDS = 1800;
 
-/** The target of a request path. */
+/** The kind or object to which a request path refers. */
 export interface Target {
   readonly kind: FakeKind;
   readonly version: string;
@@ -55,11 +55,14 @@ export class FakeWatch {
     return this.options.target.kind;
   }
 
-  /** Sends the newer events. If the resourceVersion of the request has expired, closes the watch and returns `false`. */
+  /**
+   * Sends the events after the resourceVersion of the request. If this resourceVersion has expired, closes the watch
+   * and returns `false`.
+   */
   start(): boolean {
     const { storage } = this.options.server;
     const { parameters, target } = this.options;
-    // As in kube-apiserver's watch cache, this is an ERROR event, and not an HTTP error.
+    // As in kube-apiserver's watch cache, an expired resourceVersion causes an ERROR event and not an HTTP error.
     if (this.from > 0 && storage.isCompacted(this.from)) {
       this.writeEvent('ERROR', newStatus(410, 'Expired', `too old resource version: ${this.from} (${storage.newest})`));
       this.body.end();
@@ -76,7 +79,8 @@ export class FakeWatch {
   }
 
   deliver(event: StoredEvent): void {
-    // The resourceVersion of the request can be in the future, as in kube-apiserver's watch cache.
+    // As in kube-apiserver's watch cache, a request can have a future resourceVersion. The watch then skips the events
+    // up to this version.
     if (Number(event.object.metadata.resourceVersion) <= this.from) return;
     const now = this.options.clock.monotonic();
     // Events are sent in the order of the writes, even when the test shortens `watchLag` between two writes.
@@ -163,7 +167,7 @@ export const newStatus = (code: number, reason: string, message: string): FakeJs
 
 /**
  * Reports whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and the
- * `fieldSelector` (only metadata.name, metadata.namespace and involvedObject.uid) of a request.
+ * `fieldSelector` (only metadata.name, metadata.namespace, and involvedObject.uid) of a request.
  */
 export function matchesSelector(parameters: URLSearchParams, object: KubeObject): boolean {
   const { metadata } = object;

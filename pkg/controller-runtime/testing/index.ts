@@ -1,4 +1,4 @@
-/** For tests: a virtual clock, seeded randomness, a logger that remembers, an API server in memory, a proxy. */
+/** For tests: a virtual clock, seeded randomness, a logger that keeps its lines, an API server in memory, a proxy. */
 export { VirtualClock } from './virtual-clock.ts';
 export { SeededRandom } from './seeded-random.ts';
 export { type LoggedLine, MemoryLogger } from './memory-logger.ts';

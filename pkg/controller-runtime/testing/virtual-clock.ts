@@ -7,7 +7,7 @@ interface Pending {
 
 /**
  * How many turns of the event loop run between two timers: enough for two chained `setImmediate`. Each turn adds
- * seconds to the tests.
+ * seconds to the duration of the tests.
  */
 const TURNS = 2;
 
@@ -15,8 +15,9 @@ const TURNS = 2;
 const START = Date.UTC(2026, 10, 21, 3, 25);
 
 /**
- * A clock that stands still until a test moves it. Timers fire in the order of their due times, then of their arming;
- * between two of them all pending promise callbacks and immediates run.
+ * A clock that stands still until a test moves it. Timers fire in the order of their due times. Timers with the same
+ * due time fire in the order in which they were armed. Between two timers, pending promise callbacks and immediates
+ * run.
  */
 export class VirtualClock implements Clock {
   private wall: Ms;

@@ -1,7 +1,7 @@
-// Users, servers and other controllers choose the texts that this program handles. Each text is cut before it is
+// Users, servers, and other controllers choose the texts that this program handles. Each text is cut before it is
 // processed, so that it cannot block the process or make an object too large for the API server.
 
-/** In UTF-16 code units, for texts from outside of this program, such as a server's error message. */
+/** The longest text from outside of this program, such as a server's error message, in UTF-16 code units. */
 export const MAX_FACT = 4_096;
 
 /**

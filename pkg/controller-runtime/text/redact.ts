@@ -29,8 +29,8 @@ const CREDENTIALS: readonly (readonly [pattern: RegExp, replacement: string])[] 
 ];
 
 /**
- * Masks the credentials in a text from another program, a server or a library. Such a text may quote a command line, a
- * header, a URL or an environment variable, so it must not be logged or shown without masking. Cuts the text to `max`
+ * Masks the credentials in a text from another program, a server, or a library. Such a text may quote a command line, a
+ * header, a URL, or an environment variable, so it must not be logged or shown without masking. Cuts the text to `max`
  * UTF-16 code units only afterwards, because a password in a URL that was cut would not be recognized.
  */
 export function redactCredentials(text: string, max = MAX_MESSAGE): string {

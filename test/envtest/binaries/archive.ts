@@ -38,7 +38,7 @@ export interface DownloadOptions {
 }
 
 /**
- * Downloads the official envtest archive, and extracts etcd, kube-apiserver and kubectl into the cache directory.
+ * Downloads the official envtest archive, and extracts etcd, kube-apiserver, and kubectl into the cache directory.
  * Returns the error message if the download fails, otherwise undefined.
  */
 export async function downloadArchive({ indexUrl, root, report }: DownloadOptions): Promise<string | undefined> {

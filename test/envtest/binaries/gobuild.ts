@@ -14,7 +14,7 @@ import {
   versionParts,
 } from './versions.ts';
 
-/** The directory `test`. Its subdirectories envtest, cluster-api, gitops and compatibility are Go modules. */
+/** The directory `test`. Its subdirectories envtest, cluster-api, gitops, and compatibility are Go modules. */
 const TEST_DIRECTORY = fileURLToPath(new URL('../../', import.meta.url));
 const PROGRESS_INTERVAL_MS = 60_000;
 /** How many characters from the end of the output of `go` an error message shows. */
@@ -167,7 +167,7 @@ export async function buildFromGo({ name, directory, env, report }: BuildOptions
 }
 
 /**
- * Overrides the Go settings of the user that would change the build, such as workspaces, cross compilation and
+ * Overrides the Go settings of the user that would change the build, such as workspaces, cross compilation, and
  * vendoring. An older Go downloads the version that a go.mod requires.
  */
 function buildEnvironment(bin: string): NodeJS.ProcessEnv {

@@ -66,7 +66,7 @@ export const cachedFromClusterApi = (
 
 async function downloadModule(module: string, neededBy: BinaryName): Promise<string> {
   try {
-    // The go.mod in this directory selects the version of Go, which the module must accept.
+    // The go.mod in this directory selects a version of Go that is new enough for the downloaded module.
     const options = { cwd: moduleDirectory(neededBy), env: { ...process.env, GOTOOLCHAIN: 'auto' } };
     const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', module], options);
     return (JSON.parse(stdout) as { Dir: string }).Dir;

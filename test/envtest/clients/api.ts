@@ -5,8 +5,8 @@ import { HANG_LIMIT_MS } from '../../support/hang-limit.ts';
 import { IDLE_CONNECTION_MS } from '../../support/idle-connections.ts';
 
 /**
- * If the API server answers a watch request with status 429, the client sends the request again every 100 ms, until
- * the time limit of a test.
+ * If the API server answers a watch request with status 429, the client sends the request again every 100 ms, for at
+ * most `HANG_LIMIT_MS`.
  */
 const RETRY_MS = 100;
 const MAX_TRIES = HANG_LIMIT_MS / RETRY_MS;
@@ -182,8 +182,8 @@ export class ApiClient {
   }
 
   /**
-   * Sends a request with any method, and returns the response even if its status is a failure. Throws only if `signal`
-   * is aborted, or if no complete response arrives within `HANG_LIMIT_MS`.
+   * Sends a request with any method, and returns the response even if its status is a failure. Throws if the connection
+   * fails, if `signal` is aborted, or if no complete response arrives within `HANG_LIMIT_MS`.
    */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<ApiResponse> {
     const signals = [AbortSignal.timeout(HANG_LIMIT_MS), ...(options.signal === undefined ? [] : [options.signal])];
@@ -196,7 +196,7 @@ export class ApiClient {
   /**
    * Yields the events of a watch until the API server ends the watch or `signal` is aborted. Sends the watch request
    * again after status 429, with which the API server answers while it sets up the storage of a kind.
-   * @throws {ApiError} if the API server answers the watch request with another status than 200
+   * @throws {ApiError} if the API server answers the watch request with a status other than 200
    * @throws {Error} if the connection breaks
    */
   async *watch<T = RawObject>(path: string, query: Query = {}, signal?: AbortSignal): AsyncGenerator<RawWatchEvent<T>> {

@@ -6,7 +6,7 @@ const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const WEBHOOKS = '/apis/admissionregistration.k8s.io/v1';
 const NAMESPACE = 'default';
 /**
- * An invented API group, which this module uses in the rules of roles, in the names of webhooks and in labels. The API
+ * An invented API group, which this module uses in the rules of roles, in the names of webhooks, and in labels. The API
  * server serves no kind of this group.
  */
 const GROUP = 'probe.example.org';

@@ -46,7 +46,7 @@ export function certificatePath(directory: string): string {
 }
 
 /**
- * Prepares a kube-apiserver that can be started and stopped repeatedly. It has the same data, port, certificate and
+ * Prepares a kube-apiserver that can be started and stopped repeatedly. It has the same data, port, certificate, and
  * tokens after each start.
  */
 export async function prepareApiServer(options: ApiServerOptions): Promise<ApiServer> {
@@ -68,7 +68,8 @@ export async function prepareApiServer(options: ApiServerOptions): Promise<ApiSe
     // The admission plugin ServiceAccount is disabled: it refuses pods in a namespace without the service account
     // `default`, and no running controller creates that service account.
     '--disable-admission-plugins', 'ServiceAccount',
-    // Not on by default. Many clusters turn it on, and a manager then needs more permissions to set owner references:
+    // This plugin is off by default. Many clusters turn it on, and a manager then needs more permissions to set owner
+    // references:
     // https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#ownerreferencespermissionenforcement
     '--enable-admission-plugins', 'OwnerReferencesPermissionEnforcement',
     ...options.extraArgs,

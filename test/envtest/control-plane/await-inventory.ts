@@ -4,9 +4,9 @@ import type { ControlPlane } from './controlplane.ts';
 import { compareInventories, type Inventory } from './inventory.ts';
 
 /**
- * Waits until the keys and values of etcd and the served objects are equal to those of an inventory. If only the API
- * server still differs after `timeoutMs`, no test can correct that: this function reports the differences, stops the
- * control plane, and returns false.
+ * Waits until the keys and values of etcd and the served objects are equal to those of an inventory. If only the served
+ * objects still differ after `timeoutMs`, a test cannot correct that. This function then reports the differences, stops
+ * the control plane, and returns false.
  * @throws {Error} if keys of etcd differ after `timeoutMs`, with a list of the differences: a test has left something
  * behind that still writes
  */

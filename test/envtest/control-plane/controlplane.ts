@@ -54,7 +54,7 @@ export interface ControlPlane {
   /** Stops the API server, by default with SIGTERM. etcd continues to run and keeps the data. */
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /**
-   * Starts the stopped API server with the same data, port, certificate and tokens. Resolves when the API server is
+   * Starts the stopped API server with the same data, port, certificate, and tokens. Resolves when the API server is
    * ready.
    */
   startApiServer(): Promise<void>;

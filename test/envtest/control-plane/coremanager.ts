@@ -57,8 +57,8 @@ export async function startCoreManager(
 }
 
 /**
- * Configures the conversion webhook of all CRDs of Cluster API with this URL. The core manager answers at the URL with
- * the certificate of the API server, so that certificate is the CA bundle.
+ * Configures the conversion webhook of all CRDs of Cluster API with this URL. The core manager serves the URL with the
+ * API server's certificate, so the CA bundle consists of the API server's certificate file.
  */
 async function convertAt({ api, caPath }: ControlPlane, url: string): Promise<void> {
   const caBundle = await readFile(join(dirname(caPath), 'apiserver.crt'), 'base64');

@@ -23,11 +23,11 @@ export interface Inventory {
   readonly served: readonly string[];
 }
 
-/** Descriptions of what is additional, changed or missing. */
+/** Descriptions of the additional, changed, and missing keys and objects. */
 interface InventoryDifferences {
-  /** The keys of etcd that tests, and the processes that tests start, have written. The API server itself writes all other keys. */
+  /** Differences of the etcd keys that only tests, and the processes that tests start, write and delete. */
   readonly inEtcd: readonly string[];
-  /** Differences of the APIServices, which only the API server deletes, and of what the API server serves. */
+  /** Differences of the APIServices, which only the API server deletes, and of the served kinds and objects. */
   readonly inApiServer: readonly string[];
 }
 

@@ -22,7 +22,7 @@ const MAX_IDLE = 1;
 const READ_FROM_CACHES = /^\/registry\/(validatingwebhook|mutatingwebhook|clusterrole|role)/;
 /**
  * The etcd keys of admission policies. The API server reads these policies from caches, too, and `waitForAccessCaches`
- * does not wait for these caches. No test uses such a policy.
+ * does not wait for these caches. So the pool stops a control plane whose admission policies a test file has changed.
  */
 const ADMISSION_POLICIES = /^\/registry\/(validating|mutating)admissionpolic/;
 
@@ -240,8 +240,7 @@ async function inventoryOf({ etcdUrl, api }: ControlPlane): Promise<Inventory> {
 
 /**
  * Restores the keys and values of etcd from an inventory, an earlier snapshot. Then waits until the API server serves
- * exactly the objects that the inventory lists. Returns false if the API server does not, after it has stopped the
- * control plane.
+ * exactly the objects that the inventory lists. If the API server does not, stops the control plane and returns false.
  */
 async function reset(controlPlane: ControlPlane, inventory: Inventory): Promise<boolean> {
   const { etcdUrl, api } = controlPlane;

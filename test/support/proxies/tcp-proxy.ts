@@ -20,8 +20,9 @@ export interface TcpProxy {
 }
 
 /**
- * Closes a connection at once: the other side gets a reset. If this side has already sent its end, the other side gets
- * only the end. Node.js 24 cannot reset a connection while it sends the end, and then leaves the socket open forever.
+ * Closes a connection immediately, so that the other side gets a reset. If this side has already ended its half of the
+ * connection, the other side gets only that end: Node.js 24 cannot reset a connection while it sends the end, and would
+ * leave the socket open forever.
  */
 function resetConnection(socket: Socket): void {
   if (socket.writableEnded) socket.destroy();

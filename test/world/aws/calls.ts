@@ -12,10 +12,10 @@ export interface Calls {
   lines(): readonly string[];
   /** The AWS calls of operations that change AWS, e.g. CreateRole, including calls that failed. */
   mutations(): readonly CallRecord[];
-  /** The AWS calls whose input contains exactly this name, e.g. of a role, a Fargate profile or an EKS cluster. */
+  /** The AWS calls whose input contains exactly this name, e.g. of a role, a Fargate profile, or an EKS cluster. */
   about(name: string): readonly CallRecord[];
   /**
-   * The failed AWS calls as texts. A read of a Fargate profile, role or access entry that does not exist is left out,
+   * The failed AWS calls as texts. A read of a Fargate profile, role, or access entry that does not exist is left out,
    * because the manager reads resources before it creates them.
    */
   failures(): readonly string[];

@@ -47,8 +47,8 @@ export interface CapaSimulatorOptions {
 
 export interface CapaSimulator {
   /**
-   * The results of the reconciles of an AWSManagedControlPlane that failed or completed its deletion, oldest first: the
-   * error message, or `deleted`.
+   * The error message of each failed reconcile of an AWSManagedControlPlane, and `deleted` for the reconcile that
+   * completed its deletion. The oldest comes first.
    */
   outcomesOf(name: string, namespace?: string): readonly string[];
   stop(): Promise<void>;
@@ -67,12 +67,12 @@ export interface CapaSimulator {
  *   waits in the same reconcile until the EKS cluster is gone. The simulator does not wait for the finalizers of other
  *   controllers.
  * - It retries a failed reconcile after a delay that grows from 5 ms to 17 minutes. If the AWSManagedControlPlane or
- *   its Cluster changes, it retries at once.
+ *   its Cluster changes, it retries immediately.
  * - It removes its finalizer with a merge patch without resourceVersion. The patch contains the list of finalizers from
  *   the start of the reconcile, without the simulator's own. So it can remove a finalizer that another controller has
  *   added since then.
  *
- * Tests create the EKS clusters, networks and roles, because the simulator does not.
+ * Tests create the EKS clusters, networks, and roles, because the simulator does not.
  */
 export function startCapaSimulator({ api, eksFor, onOutcome = () => {} }: CapaSimulatorOptions): CapaSimulator {
   const stopping = new AbortController();

@@ -25,9 +25,7 @@ export interface ClusterApi {
   delete(path: string): Promise<void>;
   /** Waits until the object at `path` does not exist. */
   gone(path: string): Promise<void>;
-  /**
-   * Waits until the Cluster, its AWSManagedControlPlane, its AWSManagedCluster and its EKS cluster are gone.
-   */
+  /** Waits until the Cluster, its AWSManagedControlPlane, its AWSManagedCluster, and its EKS cluster are gone. */
   clusterGone(cluster: ManagedCluster): Promise<void>;
 }
 

@@ -74,8 +74,8 @@ function expectNothingInAws({ aws }: World, { eksName }: ManagedCluster): void {
 }
 
 /**
- * Waits until a Cluster, its AWSFargateProfiles, its other objects and its EKS cluster are gone. Checks that the manager
- * has left no Fargate profile and no role of the EKS cluster in AWS.
+ * Waits until a Cluster, its AWSFargateProfiles, its other objects, and its EKS cluster are gone. Checks that the
+ * manager has left no Fargate profile and no role of the EKS cluster in AWS.
  */
 export async function expectAllGone(
   world: World,

@@ -26,8 +26,8 @@ export interface Candidate {
 }
 
 /**
- * Starts a manager that takes part in the leader election. Resolves when the manager is ready and has tried to acquire
- * the Lease.
+ * Starts a manager that takes part in the leader election. Resolves when the manager is ready and has started its
+ * attempts to acquire the Lease.
  */
 export async function startCandidate(world: World, name: string, flags: readonly string[]): Promise<Candidate> {
   const { proxy, kubeconfigPath } = await startApiTcpProxy(world.controlPlane);

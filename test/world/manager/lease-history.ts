@@ -92,7 +92,7 @@ function versionOf({ spec }: Lease): LeaseVersion {
 
 /**
  * Returns a description of each AWS call with which a manager changed AWS while it did not hold the Lease. Such a call
- * comes before the manager acquired the Lease, or after the manager released it, lost it to another manager or let it
+ * comes before the manager acquired the Lease, or after the manager released it, lost it to another manager, or let it
  * expire.
  */
 export function mutationsOutsideLease(

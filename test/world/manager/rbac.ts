@@ -6,7 +6,7 @@ import { MANAGER_USER } from '../../envtest/control-plane/pool.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Manifest, pathOfManifest } from '../manifests.ts';
 
-/** The directory with the manifests of the manager's namespace, service account and RBAC permissions. */
+/** The directory with the manifests of the manager's namespace, service account, and RBAC permissions. */
 export const RBAC_DIRECTORY = fileURLToPath(new URL('../../../config/rbac', import.meta.url));
 
 /**

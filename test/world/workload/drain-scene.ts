@@ -4,15 +4,19 @@ import { type World, fargateProfile, startWorld } from '../world.ts';
 
 export const EKS_CLUSTER = 'default_prod-control-plane';
 
-/** The spec of an object whose profile is replaced with a drain, with a selector for each of these namespaces. */
+/**
+ * The spec of an AWSFargateProfile that drains its old Fargate profile when it replaces it. The spec has a selector for
+ * the namespace `default` and for each given namespace.
+ */
 export const replacing = (drainTimeout: string, ...namespaces: readonly string[]): object => ({
   selectors: ['default', ...namespaces].map((namespace) => ({ namespace })),
   updateStrategy: { type: 'Replace', replace: { drainTimeout } },
 });
 
 /**
- * A management cluster with an AWSFargateProfile `web`, and a workload cluster. Both have a real API server, and the
- * workload cluster has real controllers of Deployments, Jobs and disruption budgets. The test plays kubelet and EKS.
+ * A management cluster with an AWSFargateProfile `web`, and a workload cluster. Both have a real API server. The
+ * workload cluster also has the real controllers of Deployments, Jobs, and PodDisruptionBudgets, and a simulated
+ * kubelet and EKS.
  */
 export class DrainScene {
   readonly world: World;
@@ -23,7 +27,10 @@ export class DrainScene {
     this.workload = workload;
   }
 
-  /** The finish of the world ends the scene. `groups` are those of the manager's identity in the workload cluster. */
+  /**
+   * Starts both clusters and the manager. `World.finish` stops them. `groups` are the groups of the manager's identity
+   * in the workload cluster.
+   */
   static async start(groups: readonly string[]): Promise<DrainScene> {
     const world = await startWorld();
     await world.createEksCluster('prod');
@@ -76,7 +83,7 @@ export class DrainScene {
     );
   }
 
-  /** Kills the manager as a node that loses its power does, and starts it again. */
+  /** Kills the manager as a power failure of its node does, and starts it again. */
   async crash(): Promise<void> {
     this.world.manager.kill('SIGKILL');
     await this.world.waitForManagerExit(this.world.manager);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { ControlPlane } from '../../envtest/control-plane/controlplane.ts';
 import { listenOnLoopback } from '../../support/proxies/listen.ts';
 
-/** What the server does with each request: an answer of 64 MiB, a list that never ends, or no answer. */
+/** How the server answers each request: with 64 MiB, with a page of a list that never ends, or not at all. */
 export type Mood = 'huge' | 'endless' | 'silent';
 
 const MEBIBYTE = 1024 * 1024;
@@ -15,7 +15,7 @@ export interface HostileApiServer {
   close(): Promise<void>;
 }
 
-/** Starts a server that has the certificate of an API server, and harms its clients. */
+/** Starts a server that has the certificate of an API server, and whose answers can harm its clients. */
 export async function startHostileApiServer({ caPath }: ControlPlane): Promise<HostileApiServer> {
   const [cert, key] = await Promise.all(
     ['crt', 'key'].map((end) => readFile(join(dirname(caPath), `apiserver.${end}`))),

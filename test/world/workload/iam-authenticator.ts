@@ -13,8 +13,8 @@ export interface Identity {
 }
 
 /**
- * Plays aws-iam-authenticator, which answers the TokenReviews of an EKS cluster's API server, and STS behind it. It
- * checks the token's signature with separate code.
+ * Simulates aws-iam-authenticator, which answers the TokenReviews of an EKS cluster's API server, and STS, which
+ * aws-iam-authenticator calls. The check of a token's signature shares no code with the manager, which signs the token.
  */
 export class IamAuthenticator {
   /** The identities that may authenticate, by access key. */

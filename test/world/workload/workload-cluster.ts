@@ -11,9 +11,9 @@ import { IamAuthenticator } from './iam-authenticator.ts';
 
 export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 const TICK_MS = 100;
-/** Many pods are looked at less often, so that this process leaves the processors to the servers. */
+/** Ticks are less frequent with many pods, so that this process leaves processor time to the servers. */
 const TICK_MS_PER_POD = 2;
-/** How long a container of the tests needs to become ready, and to end. */
+/** How long the simulated kubelet takes to make a pod Ready, and to end a terminating pod. */
 const READY_AFTER_MS = 300;
 const END_AFTER_MS = 300;
 
@@ -28,11 +28,11 @@ export interface WorkloadOptions {
   readonly groups?: readonly string[];
 }
 
-/** A second API server: that of an EKS cluster, with a played kubelet and EKS. */
+/** An EKS cluster: a real API server, with a simulated kubelet and EKS. */
 export class WorkloadCluster {
   readonly controlPlane: ControlPlane;
   readonly authenticator: IamAuthenticator;
-  /** Of all ticks since `watchReady`: the fewest pods that were Ready and not terminating. */
+  /** The lowest number of pods that were Ready and not terminating, in all ticks since `watchReady` was called. */
   fewestReady = Number.POSITIVE_INFINITY;
   private isWatched = false;
   private isStopped = false;
@@ -52,7 +52,7 @@ export class WorkloadCluster {
     this.ticking = this.run();
   }
 
-  /** {@link stop} must stop it. */
+  /** The caller must call {@link stop}. */
   static async start(
     aws: AwsAdmin,
     { name, region, groups = ['capaf-drain'] }: WorkloadOptions,
@@ -84,7 +84,7 @@ export class WorkloadCluster {
     return new WorkloadCluster(aws, { controlPlane, authenticator, directory });
   }
 
-  /** The controllers of Deployments, Jobs and PodDisruptionBudgets. */
+  /** Starts the controllers of Deployments, Jobs, and PodDisruptionBudgets. */
   async startControllers(): Promise<void> {
     const names = ['deployment', 'replicaset', 'job', 'disruption'];
     await this.controlPlane.startControllerManager(names.map((each) => `${each}-controller`));
@@ -145,13 +145,13 @@ export class WorkloadCluster {
 
   private async run(): Promise<void> {
     while (!this.isStopped) {
-      // The test may have stopped the API server.
+      // A tick fails while the API server is stopped, for example by the test.
       const pods = await this.tick().catch(() => 0);
       await new Promise((resolve) => setTimeout(resolve, Math.max(TICK_MS, pods * TICK_MS_PER_POD)));
     }
   }
 
-  /** Returns the number of pods. */
+  /** Does for each pod the next work of EKS or the kubelet. Returns the number of pods. */
   private async tick(): Promise<number> {
     const profiles = await this.aws.profiles();
     const active = profiles.filter(({ status }) => status === 'ACTIVE').map(({ name }) => name);
@@ -181,7 +181,7 @@ export class WorkloadCluster {
       this.seen.set(key, since);
       return Date.now() - since;
     };
-    // EKS stops the pods of a profile that is being deleted at once.
+    // When a profile is being deleted, EKS immediately stops the profile's pods.
     if (!active.includes(profile) || (metadata.deletionTimestamp !== undefined && age('end') > END_AFTER_MS))
       await api.request('DELETE', path, { query: { gracePeriodSeconds: '0' } });
     else if (spec?.['nodeName'] !== undefined && status?.['phase'] !== 'Running' && age('start') > READY_AFTER_MS)

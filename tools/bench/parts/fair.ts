@@ -35,7 +35,7 @@ export async function measureFairness(options: BenchOptions): Promise<readonly C
     await dead.createProfiles();
     await delay(FLOOD_MS);
     const beside = await world.measure(manager, () => createAll(healthy, LIMIT_MS));
-    // The benchmark sends SIGKILL, because a manager that waits for unanswered AWS calls does not stop at once.
+    // The benchmark sends SIGKILL, because a manager that waits for unanswered AWS calls takes a long time to stop.
     await manager.stop('SIGKILL');
     const limit = LIFECYCLE_MS / 1000;
     return [

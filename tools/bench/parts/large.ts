@@ -21,8 +21,8 @@ const PEAK_MIB = 250;
 const CHANGED_PART = 0.01;
 
 /**
- * Measures 5,000 profiles of 1,000 clusters, which are in 50 namespaces. The first measurement is made while the manager
- * creates the profiles, the others when all profiles are Ready.
+ * Measures the manager with 5,000 profiles of 1,000 clusters in 50 namespaces: first while it creates the profiles, and
+ * then while all profiles are Ready.
  */
 export async function measureLarge(options: BenchOptions): Promise<readonly Column[]> {
   const size = { ...FLEET, clusters: scaled(FLEET.clusters, options) };
@@ -70,8 +70,8 @@ async function measureReady(world: BenchWorld, profiles: BenchProfiles): Promise
 
 /**
  * Measures the manager for one sync period, in which it compares all profiles with AWS. At the start of the
- * measurement, the benchmark changes the tags of 1 % of the profiles. If these profiles become Ready later than the
- * sync period ends, the measurement lasts until they are Ready.
+ * measurement, the benchmark changes the tags of 1 % of the profiles. If these profiles are not Ready at the end of the
+ * sync period, the measurement lasts until they are Ready.
  */
 async function measureChanges(
   world: BenchWorld,

@@ -47,7 +47,7 @@ const stateOf = ({ status }: RawObject): string | undefined => textAt(status, 'c
 
 /**
  * Returns the message of a condition of an object; undefined when the object lacks the condition or the message. The
- * message of Deleting counts only while this condition is True.
+ * message of the condition Deleting counts only while this condition is True.
  */
 function conditionMessage({ status }: RawObject, type: string): string | undefined {
   const found = status?.conditions?.find((condition) => condition.type === type);

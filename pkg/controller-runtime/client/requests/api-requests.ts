@@ -87,7 +87,7 @@ export class ApiRequests {
   }
 }
 
-/** The API server asks for a retry if it is overloaded, starting or stopping. As in client-go's rest/with_retry.go. */
+/** The API server asks for a retry if it is overloaded, starting, or stopping. As in client-go's rest/with_retry.go. */
 const retryDelayOf = ({ status, retryAfter }: KubeError): Ms | undefined =>
   status === 429 || status >= 500 ? retryAfter : undefined;
 

@@ -44,7 +44,7 @@ export const FIRST_VERSION = 'v0.1.0';
 
 /**
  * Writes releases of Cluster API's core and of this provider to a directory that clusterctl can use as its repository.
- * @throws {BinariesMissing} if clusterctl, kubectl or the release of the core is missing
+ * @throws {BinariesMissing} if clusterctl, kubectl, or the release of the core is missing
  */
 export async function createClusterctlRepository(directory: string): Promise<ClusterctlRepository> {
   const { clusterctl, kubectl } = await resolveBinaries(['clusterctl', 'kubectl']);

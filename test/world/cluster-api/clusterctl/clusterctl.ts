@@ -27,7 +27,7 @@ export interface MovableProvider {
 
 /**
  * Returns functions that install the provider with the real `clusterctl init` and run the real `clusterctl move`.
- * @throws {BinariesMissing} if clusterctl is missing
+ * @throws {BinariesMissing} if clusterctl, kubectl, or the release of Cluster API's core is missing
  */
 export async function findProvider(): Promise<MovableProvider> {
   const { clusterctl } = await resolveBinaries(['clusterctl']);
