@@ -4,7 +4,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 version=v3.6.1
-# The go.mod of Argo CD replaces gitops-engine by a folder of its repository, which a downloaded Go module lacks. The
+# The go.mod of Argo CD replaces gitops-engine with a folder of its repository, which a downloaded Go module lacks. The
 # script uses the release of gitops-engine that has the same version.
 engine=github.com/argoproj/argo-cd/gitops-engine/v3
 directory=${XDG_CACHE_HOME:-$HOME/.cache}/cluster-api-provider-aws-fargate/argo-cd-$version

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The clock of the AWS emulator. A test can replace it by a virtual clock. */
+/** The clock of the AWS emulator. A test can replace it with a virtual clock. */
 export interface EmulatorClock {
   /** Returns the time in milliseconds since the epoch. The emulated AWS assumes that the time never decreases. */
   readonly now: () => number;

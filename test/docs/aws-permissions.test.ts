@@ -19,8 +19,8 @@ const BOUNDARY = `arn:aws:iam::${ACCOUNT}:policy/fargate-boundary`;
 const NAMESPACE_TAG = 'aws:resourcetag/sigs.k8s.io/cluster-api-provider-aws-fargate/namespace';
 
 /**
- * The IAM permissions that the manager needs although it makes no AWS call of these names. EKS checks them during
- * CreateFargateProfile.
+ * The IAM permissions that the manager needs although it never calls AWS operations with these names. EKS checks the
+ * permissions during CreateFargateProfile.
  */
 const CHECKED_BY_EKS = ['iam:PassRole', 'iam:CreateServiceLinkedRole'];
 
@@ -126,7 +126,7 @@ function startWithoutSubnets(policy: readonly PolicyStatement[], asked: Question
   return world;
 }
 
-/** Creates a group of keiko, and lets the manager do in AWS only what `policy` allows. */
+/** Creates an InstanceGroup of keiko. The emulated AWS allows the manager only what `policy` allows. */
 function startWithInstanceGroup(policy: readonly PolicyStatement[], asked: Question[] = []): SimulatedWorld {
   const world = new SimulatedWorld();
   world.api.serve(INSTANCE_GROUPS);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type Block, ROOT, blocksOf, pages, place } from './blocks.ts';
 
-/** The languages of the code blocks that a test must run. A page can exempt a block by a reason why no test runs it. */
+/** The languages of the code blocks that a test must run, unless the page gives a reason why no test runs the block. */
 const RUN = ['sh', 'yaml', 'json', 'mermaid'];
 /** The languages of the code blocks that no test runs, because they only show the output or the input of a program. */
 const SHOWN = ['text'];

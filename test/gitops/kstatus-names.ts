@@ -1,6 +1,8 @@
 import { PHASES } from '../simulation/phases/phase-groups.ts';
 
-/** The situations in which the controller has not yet reconciled an object: the object is new, or its spec has changed. */
+/**
+ * The situations in which the controller has not yet reconciled an object: the object is new, or its spec has changed.
+ */
 export const UNSEEN = ['new', 'changed'] as const;
 
 /**

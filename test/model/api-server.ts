@@ -12,12 +12,15 @@ export type ApiRequest = { readonly to: 'api'; readonly path: string } & (
   | { readonly verb: 'patch'; readonly patch: UnknownRecord; readonly subresource?: 'status' | undefined }
 );
 
-/** An answer as JSON, so that a reconcile can be run again with it. */
+/** The answer to a request, as JSON, so that the model can run a reconcile again with the same answers. */
 export type ApiAnswer =
   | { readonly value: KubeObject | readonly KubeObject[] | null }
   | { readonly error: { readonly status: number; readonly reason: string } };
 
-/** The time of all conditions: nothing is decided by the time of their last change. */
+/**
+ * The time of all deletions and of all changes of conditions. No decision of the controller depends on when a condition
+ * changed.
+ */
 const ONE_TIME = '2026-01-01T00:00:00Z';
 
 /** Answers a request of a reconcile, and returns the objects after it. */
@@ -62,7 +65,7 @@ export function answerOfApi(objects: Objects, request: ApiRequest): readonly [Ob
 export const kubeErrorOf = ({ status, reason }: { readonly status: number; readonly reason: string }): KubeError =>
   new KubeError(`the API server of the model: ${reason}`, { status, reason });
 
-/** Returns the objects after a delete request, which removes an object without finalizers at once. */
+/** Returns the objects after a delete request. An object without finalizers is removed immediately. */
 export function withDeletion(objects: Objects, path: string): Objects {
   const object = objects[path];
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return objects;

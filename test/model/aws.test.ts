@@ -12,8 +12,8 @@ import { EmulatorRequestHandler } from '../aws/transport/request-handler.ts';
 import { ACCOUNT, type Aws, type AwsRequest, EKS_CLUSTER, REGION, answerOfAws, arnOfRole, withEnd } from './aws.ts';
 import { sessionOf } from './reconcile.ts';
 
-// The explorer is as true as its AWS. These tests make the same calls on the AWS of the model and on the AWS emulator, and
-// compare what the product's Session tells of both.
+// The exploration is only as accurate as its model of AWS. These tests make the same calls to this model and to the AWS
+// emulator, and compare what the product's Session returns for both.
 
 const MINUTE = 60_000;
 const CLUSTER = EksClusterName.of(EKS_CLUSTER);
@@ -93,7 +93,7 @@ async function callFor(
   }
 }
 
-/** What the session shows of the profiles, roles and entries, without ids and times. */
+/** Returns the profiles, roles and access entries that the session reads from AWS, without ids and times. */
 async function view({ profiles, roles, accessEntries }: Session): Promise<unknown> {
   const right = <A>(answer: E.Either<unknown, A>): A | undefined => (E.isRight(answer) ? answer.right : undefined);
   const shownProfiles = ['a', 'b'].map(async (name) => {

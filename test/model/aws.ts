@@ -7,17 +7,17 @@ import { NOW } from './time.ts';
 
 export const ACCOUNT = '111122223333';
 export const REGION = 'eu-west-1';
-/** The provenance of what another management cluster has created for the same object. */
+/** The value of `by` for a resource that another management cluster has created for the same object. */
 export const ELSEWHERE = 'another management cluster';
 export const EKS_CLUSTER = 'team-a_prod-control-plane';
 
 /**
- * `by` is the AWSFargateProfile for which the resource was created, or `stranger` for an unrelated creator. The manager
- * cannot see it.
+ * The creator of a resource, which the manager cannot see. `by` is the AWSFargateProfile for which the resource was
+ * created, or {@link ELSEWHERE}, or `stranger` for an unrelated creator.
  */
 interface Provenance {
   readonly by: string;
-  /** Somebody has taken off the tags that prove the ownership. */
+  /** Another client has removed the tags that prove the ownership. */
   readonly isStripped?: true;
 }
 
@@ -25,7 +25,7 @@ export interface ModelProfile extends Provenance {
   readonly status: 'CREATING' | 'ACTIVE' | 'DELETING' | 'CREATE_FAILED' | 'DELETE_FAILED';
   /** The unique id at the end of its ARN. */
   readonly serial: number;
-  /** In ms since 1970. */
+  /** In milliseconds since the epoch. */
   readonly createdAt: number;
   readonly role: string;
   readonly subnets: readonly string[];
@@ -37,7 +37,9 @@ export interface ModelProfile extends Provenance {
   readonly pod?: ModelPod;
 }
 
-/** `protected`: a PodDisruptionBudget forbids its eviction. */
+/**
+ * `protected`: a PodDisruptionBudget forbids the pod's eviction; `leaving`: the pod is evicted and has not ended yet.
+ */
 export type ModelPod = 'running' | 'protected' | 'leaving';
 
 export interface ModelRole extends Provenance {
@@ -53,9 +55,12 @@ export interface Aws {
   readonly mode: 'API' | 'API_AND_CONFIG_MAP' | 'CONFIG_MAP';
   readonly profiles: Readonly<Record<string, ModelProfile>>;
   readonly roles: Readonly<Record<string, ModelRole>>;
-  /** By the ARN of the role: the serial of the role to which EKS has bound the entry, and that of the entry. */
+  /** The access entries by role ARN. `role` is the serial of the role to which EKS has bound the entry. */
   readonly entries: Readonly<Record<string, { readonly role: number; readonly serial: number }>>;
-  /** The number of roles and entries that were created: the clock of their creation times. */
+  /**
+   * The number of profiles, roles and access entries that were created so far. It serves as the clock of creation
+   * times.
+   */
   readonly serial: number;
   /** A pod starts on each profile that becomes ACTIVE. */
   readonly hasPods?: true;
@@ -77,7 +82,7 @@ export type AwsRequest = { readonly to: 'aws' } & (
   | { readonly call: 'UpdateAssumeRolePolicy'; readonly name: string; readonly trust: string }
   | { readonly call: 'AttachRolePolicy' | 'DetachRolePolicy'; readonly name: string; readonly policy: string }
   | { readonly call: 'TagRole'; readonly name: string; readonly tags: Tags }
-  // Of the API server of the EKS cluster. The name is that of a profile.
+  // Requests to the API server of the EKS cluster, about the pod on the profile `name`.
   | { readonly call: 'ListPods' | 'EvictPod'; readonly name: string }
   | { readonly call: 'UntagRole'; readonly name: string; readonly keys: readonly string[] }
 );
@@ -92,7 +97,10 @@ export const arnOfProfile = (name: string, { serial }: Pick<ModelProfile, 'seria
   `arn:aws:eks:${REGION}:${ACCOUNT}:fargateprofile/${EKS_CLUSTER}/${name}/id-${serial}`;
 export const arnOfRole = (path: string, name: string): string => `arn:aws:iam::${ACCOUNT}:role${path}${name}`;
 
-/** Answers a call for the AWSFargateProfile `by`, and returns AWS after it. */
+/**
+ * Answers a call that a reconcile of the AWSFargateProfile `by` makes. Returns the state of AWS after the call, and the
+ * answer.
+ */
 export function answerOfAws(aws: Aws, request: AwsRequest, by: string): readonly [Aws, AwsAnswer] {
   if (request.call === 'ListPods' || request.call === 'EvictPod') return answerOfPods(aws, request);
   const isOfRole = 'name' in request && request.call.includes('Role');
@@ -198,7 +206,7 @@ function answerOfIam(aws: Aws, request: AwsRequest, by: string): readonly [Aws, 
   const { name } = request;
   const role = aws.roles[name.toLowerCase()];
   if (request.call === 'GetRole') return [aws, { right: role === undefined ? null : roleOf(name, role) }];
-  // The product's calls of these two succeed if IAM has no such role (pkg/cloud/iam).
+  // In the product, the functions `detach` and `untag` succeed if IAM has no such role (pkg/cloud/iam/iam-api.ts).
   if (role === undefined && (request.call === 'DetachRolePolicy' || request.call === 'UntagRole'))
     return [aws, { right: null }];
   if (role === undefined)
@@ -246,7 +254,7 @@ function answerOfPods(aws: Aws, { call, name }: { readonly call: 'ListPods' | 'E
   return [withProfile(aws, name, { ...profile, pod: 'leaving' }), { right: { kind: 'accepted' } }] as const;
 }
 
-/** The metadata of the pod, which is older than each drain. */
+/** Returns the metadata of the pod, which is older than every drain. */
 const podOf = (profile: string, pod: ModelPod): ObjectMeta => ({
   name: `of-${profile}`,
   namespace: 'web',
@@ -257,7 +265,7 @@ const podOf = (profile: string, pod: ModelPod): ObjectMeta => ({
   ...(pod === 'leaving' && { deletionTimestamp: formatTimestamp(NOW) }),
 });
 
-/** The pod has ended. */
+/** Returns the profile after its pod has ended. */
 export function withoutPod({ pod: _ended, ...profile }: ModelProfile): ModelProfile {
   return profile;
 }
@@ -265,7 +273,7 @@ export function withoutPod({ pod: _ended, ...profile }: ModelProfile): ModelProf
 export const TRUST_REFUSED =
   'Misconfigured PodExecutionRole Trust Policy; Please add the eks-fargate-pods.amazonaws.com Service Principal';
 
-/** The failure of a call with an answer of AWS, or without one (status 0). */
+/** Returns the failure of a call. With the status code 0, AWS has not answered. */
 export const failed = (
   { call }: AwsRequest,
   statusCode: number,
@@ -281,7 +289,10 @@ export const failed = (
   },
 });
 
-/** EKS ends the creation or deletion that it is making; `isFailure`: it gives up. */
+/**
+ * Returns AWS after EKS has finished the creation or deletion of a profile; `isFailure`: the creation or deletion
+ * failed.
+ */
 export function withEnd(aws: Aws, name: string, isFailure = false): Aws {
   const profile = aws.profiles[name];
   if (profile?.status === 'CREATING')
@@ -324,11 +335,11 @@ export const ownedBy = ({ profiles, roles }: Aws, by: string): readonly string[]
   ...Object.entries(roles).flatMap(([name, each]) => (each.by === by ? [arnOfRole(each.path, name)] : [])),
 ];
 
-/** The name of a profile that uses the role. */
+/** Returns the name of a profile that uses the role. */
 export const userOf = ({ profiles }: Aws, arn: string): string | undefined =>
   Object.entries(profiles).find(([, { role }]) => role.toLowerCase() === arn.toLowerCase())?.[0];
 
-/** The profile that EKS is changing, unless it has this name. */
+/** Returns the name of the profile that EKS is creating or deleting, unless it is `name`. */
 export const busyProfile = ({ profiles }: Aws, name?: string): string | undefined =>
   Object.entries(profiles).find(([each, { status }]) => each !== name && BUSY.includes(status))?.[0];
 

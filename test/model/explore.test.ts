@@ -9,7 +9,10 @@ import { replay } from './story.ts';
 import type { Fault, Scenario } from './transitions.ts';
 import type { World } from './world.ts';
 
-/** `make verify` explores all scenarios to their ends, which takes minutes. These are parts of them, some seconds long. */
+/**
+ * Reduces a scenario, so that its exploration takes only seconds. `make verify` explores the whole scenarios, which
+ * takes minutes.
+ */
 const limited = (scenario: Scenario, actions: number, faults: readonly Fault[]): Scenario => ({
   ...scenario,
   faults,

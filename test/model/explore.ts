@@ -14,11 +14,11 @@ export interface Exploration {
   readonly name: string;
   readonly states: number;
   readonly transitions: number;
-  /** The number of transitions on the longest of the shortest ways to a state. */
+  /** The largest distance between the start and a state, in transitions. */
   readonly diameter: number;
   /** False if the exploration ended at its limit, or with a broken property. */
   readonly isComplete: boolean;
-  /** How the objects of the scenario rest, and in how many states. */
+  /** The number of states in which an object rests, by the way in which it rests (`as` in rest.ts), e.g. `Ready`. */
   readonly rests: Readonly<Record<string, number>>;
   /** The reasons of conditions in any state. */
   readonly reasons: readonly string[];
@@ -31,7 +31,7 @@ const MOST_TURNS = 1_000;
 interface Broken {
   readonly what: string;
   readonly state: number;
-  /** The transition from the state that breaks the property, unless the state itself breaks it. */
+  /** The transition from `state` that breaks the property; undefined: `state` itself breaks the property. */
   readonly last?: Transition;
 }
 
@@ -85,7 +85,10 @@ export async function explore(
   };
 }
 
-/** A state in which all objects are as the users want them, after the actions of `before`. The agent that has waited longest acts next. */
+/**
+ * Runs the actions of `before`, and then lets the agents act until all objects are as the users want them. The agent
+ * that has waited longest acts next.
+ */
 export async function settled(scenario: Scenario, passes: Passes): Promise<World> {
   const { before, start } = scenario;
   let world = before.reduce((now, { apply }) => apply(now) ?? now, start);
@@ -101,7 +104,10 @@ export async function settled(scenario: Scenario, passes: Passes): Promise<World
   return world;
 }
 
-/** Returns a state in which the controller may stay forever, but not where the users want it. Counts how objects rest. */
+/**
+ * Returns a state in which the controller can stay forever although an object is not as the users want it. Counts in
+ * `rests` how the objects rest in the other states.
+ */
 function findUnrest(
   scenario: Scenario,
   states: States,
@@ -120,7 +126,7 @@ function findUnrest(
   return undefined;
 }
 
-/** The transitions from the start to the broken property, in the words of a user. */
+/** Returns the labels and Events of the transitions from the start to the broken property. */
 async function storyOf(
   { state, last }: Broken,
   scenario: Scenario,

@@ -1,19 +1,19 @@
 /**
- * The fair transitions of the states 0 to n-1: those of state s have the places from `firsts[s]` to `firsts[s + 1]` in
- * `targets` and `agents`.
+ * The graph of the fair transitions between the states 0 to n-1. The transitions from state s are in `targets` and
+ * `agents`, from the index `firsts[s]` up to, but without, the index `firsts[s + 1]`.
  */
 export interface FairGraph {
   readonly firsts: Int32Array;
   readonly targets: Int32Array;
-  /** Who makes each transition, as a number below 32. */
+  /** The agent of each transition, as a number below 32. */
   readonly agents: Uint8Array;
 }
 
 /**
- * Returns sets of states in which a run can stay forever although each agent that can act again and again does act again
- * and again (strong fairness): the strongly connected components in which every agent that some state lets act has a
- * transition inside. If a component lacks one, the states that let this agent act are left out, and the rest is searched
- * again.
+ * Returns the sets of states in which a run can stay forever under strong fairness: an agent that can act again and
+ * again also acts again and again. Each set is a strongly connected component. Every agent that can act in one of its
+ * states has a transition that stays in the component. If an agent has no such transition, the function removes the
+ * states in which this agent can act from the component, and searches the remaining states again.
  */
 export function fairComponents(graph: FairGraph): readonly (readonly number[])[] {
   const all = Int32Array.from({ length: graph.firsts.length - 1 }, (_, state) => state);

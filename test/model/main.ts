@@ -16,7 +16,7 @@ const { values: flags } = parseArgs({
 });
 
 const chosen = flags.scenario === undefined ? SCENARIOS : flags.scenario.map(scenarioNamed);
-// The largest are the last in the list.
+// The largest scenarios, which are the last in the list, start first.
 const waiting = chosen.toReversed();
 const results: (Exploration & { readonly seconds: number })[] = [];
 

@@ -12,13 +12,13 @@ const MOST_RUNS = 3_000;
 export type Continued = SimulatedReconcile | (Extract<Progress, { kind: 'ends' }> & { readonly harm?: string });
 
 /**
- * What passes, the API server and AWS do, each computed once. Equal results are the same JavaScript object, so their
- * numbers are found without writing them out.
+ * Computes each step of a pass and each answer of the API server and AWS only once. Equal results are the same
+ * JavaScript object, so {@link Numbers} finds their numbers without serializing them.
  */
 export class Passes {
   private readonly numbers: Numbers;
   private readonly known = new Map<string, Continued>();
-  /** The runs that wait. One that is not kept any more begins again with all answers of its reconcile. */
+  /** The suspended runs. If a run is no longer here, a new run starts and gets all answers of its reconcile again. */
   private readonly runs = new Map<SimulatedReconcile, Run>();
   private readonly ofApi = new Map<string, readonly [KubeObject | undefined, Answered]>();
   private readonly ofAws = new Map<string, readonly [Aws, Answered]>();

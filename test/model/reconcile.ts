@@ -33,10 +33,13 @@ import { LONG_AGO, NOW } from './time.ts';
 export type Request = ApiRequest | AwsRequest;
 export type Answer = ApiAnswer | AwsAnswer;
 
-/** What a manager keeps between two passes; a restart loses it. All times are those of {@link NOW}. */
+/**
+ * What a manager remembers between two passes, and loses in a restart. Its times are on the model's clock, which always
+ * shows {@link NOW}.
+ */
 export interface Memory {
   readonly retries: Readonly<Record<string, { readonly uid: string; readonly state: RetryState }>>;
-  /** Since when the Cluster of an object is missing. */
+  /** What the manager remembers of each lane, the queue of the objects of one EKS cluster. */
   readonly lanes: Readonly<Record<string, LaneMemory>>;
 }
 type LaneMemory = Pick<ReturnType<Lanes['get']>, 'inFlight' | 'closed'>;
@@ -52,13 +55,13 @@ export interface ReconcileStart {
   readonly cache: Objects;
 }
 
-/** What a reconcile does after the answers that it has got. */
+/** What a reconcile does next, after the answers that it has received. */
 export type Progress =
-  /** It waits for the answers to these requests, which it has sent at the same time. */
+  /** The reconcile waits for the answers to these requests, which it has sent at the same time. */
   | { readonly kind: 'asks'; readonly requests: readonly Request[] }
   | {
       readonly kind: 'ends';
-      /** Nothing but a watch event starts another reconcile. */
+      /** Whether only a watch event can start the next reconcile. */
       readonly isAsleep: boolean;
       readonly memory: Memory;
       readonly cache: Objects;
@@ -86,8 +89,8 @@ const OUR_SCHEMA = {
 } as Partial<ServedSchema> as ServedSchema;
 
 /**
- * A pass of the product that runs up to its next requests. It depends on nothing but its start and its answers, so the
- * same answers bring a new run to the same requests.
+ * A pass of the product that runs up to its next requests. A pass depends only on its start and the answers that it
+ * gets, so a new run with the same answers sends the same requests.
  */
 export class Run {
   private readonly manager: ReturnType<typeof newManager>;
@@ -105,7 +108,10 @@ export class Run {
     this.manager = newManager(start, (request) => this.ask(request));
   }
 
-  /** Goes on with these answers. A run of which nothing is asked any more is garbage, with all that waits in it. */
+  /**
+   * Continues the pass with these answers. If the model drops a run, the garbage collector removes it with its pending
+   * promises.
+   */
   async go(answered: readonly Answered[]): Promise<Progress> {
     const given = answered.map(({ request, answer }) => ({ text: JSON.stringify(request), answer }));
     for (const { text, answer } of given) {
@@ -128,7 +134,8 @@ export class Run {
     this.manager.reconcile().then(
       ({ kind }) => (this.end = { isAsleep: kind === 'done' || kind === 'terminal' }),
       (error: unknown) => {
-        // The controller repeats a reconcile that the API server has failed. All else is a defect.
+        // If the API server has refused or lost a request, the controller repeats the reconcile. Any other error is a
+        // defect.
         if (error instanceof KubeError) this.end = { isAsleep: false };
         else this.defect = error instanceof Error ? error : new Error(String(error));
       },
@@ -219,7 +226,7 @@ const listed = (cache: Objects, plural: string): readonly KubeObject[] =>
     path.startsWith(`${plural}/`) && object !== undefined ? [object] : [],
   );
 
-/** The cache after the reconcile, whose own writes are in the store. */
+/** Returns the cache after the reconcile. The store `profiles` already contains the writes of the reconcile. */
 function cacheAfter(cache: Objects, profiles: Store): Objects {
   const listing = profiles.list();
   const own = listing.kind === 'unknown' ? [] : listing.objects;
@@ -230,8 +237,8 @@ function cacheAfter(cache: Objects, profiles: Store): Objects {
 
 type Kept = Pick<ReturnType<typeof newReconcilerParts>, 'retryStore' | 'lanes'>;
 
-// The product has no use for reading these fields from outside, so they are private. A later reconcile of the model starts with
-// a copy of them.
+// These fields are private, because the product does not read them from outside. The model copies them, so that a later
+// reconcile starts with them.
 function remember({ retryStore, lanes }: Kept, { retries, lanes: known }: Memory): void {
   for (const [name, { uid, state }] of Object.entries(retries)) {
     const metadata = { ...keyOf(name), uid, resourceVersion: '' };

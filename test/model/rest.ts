@@ -7,7 +7,7 @@ import { isDeleting } from './safety.ts';
 import type { Scenario } from './transitions.ts';
 import { CLUSTER_PATH, CONTROL_PLANE_PATH, pathOf, type World } from './world.ts';
 
-/** Whether an object may rest in a state, and in what words: `Ready`, or why its user has to act. */
+/** Whether an object may stay in a state forever. `as` is e.g. `Ready`, or the reason why its user has to act. */
 export type Rest =
   { readonly kind: 'rests'; readonly as: string } | { readonly kind: 'wrong'; readonly because: string };
 
@@ -35,13 +35,16 @@ function restOf(world: World, name: string, stalls: readonly string[]): Rest {
     const hasFinalizer = object.metadata.finalizers?.includes(FINALIZER) === true;
     return hasFinalizer ? wrong(`${name} outlives its cluster (${reasonsOf(object)})`) : rests('without a cluster');
   }
-  // Without the EKS cluster, CAPA never reports it as ready.
+  // Without the EKS cluster, CAPA never reports the control plane as ready.
   if (fieldAt(controlPlane['status'], 'ready') !== true) return rests('without a ready control plane');
   if (conditionOf(object, 'Ready')?.status !== 'True') return wrong(`${name} is not Ready: ${reasonsOf(object)}`);
   return restWhenReady(world, name, object);
 }
 
-/** A spec may change in the moment in which its profile becomes ACTIVE: then the profile that serves stays. */
+/**
+ * Whether a profile of the object has ever been ACTIVE and matched the spec. If the spec changes just then, this
+ * profile stays, and the object may rest with SpecDiffers.
+ */
 function hasServed({ metadata }: KubeObject): boolean {
   const profiles = fieldAt(JSON.parse(metadata.annotations?.[RECORD_ANNOTATION] ?? '{}'), 'profiles');
   return Array.isArray(profiles) && profiles.some((each: unknown) => fieldAt(each, 'served') === true);
@@ -76,7 +79,10 @@ function restWhenReady({ aws }: World, name: string, object: KubeObject): Rest {
   return left === undefined ? rests('Ready') : wrong(`${name} is Ready, and role ${left[0]} is left`);
 }
 
-/** The profile and roles of an object that is gone are gone too, unless they were to be retained. */
+/**
+ * Returns how an object rests that no longer exists. Its profile and roles must be gone too, except retained resources
+ * and roles that another profile uses.
+ */
 function restWithout({ aws, ledger }: World, name: string): Rest {
   const own = ownedBy(aws, name);
   if (own.length === 0) return rests('gone');

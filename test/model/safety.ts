@@ -6,9 +6,12 @@ import { type Answered, NAMESPACE } from './reconcile.ts';
 import { LONG_AGO } from './time.ts';
 import { CLUSTER_PATH, pathOf, type World } from './world.ts';
 
-// These properties are written from docs/concepts.md and the documents of AWS, and use nothing of the product.
+// These properties follow docs/concepts.md and the AWS documentation, and use none of the product's logic.
 
-/** The property that a call breaks which has just changed AWS for the AWSFargateProfile `by`; `undefined` if none. */
+/**
+ * Returns the property that a call breaks; undefined: none. The call has just changed AWS, for the AWSFargateProfile
+ * `by`.
+ */
 export function findHarm(
   before: World,
   request: AwsRequest,
@@ -40,13 +43,17 @@ export function findHarm(
   return findGap(before, request.name, by, answered) ?? findStoppedPod(before, request.name, by);
 }
 
-/** EKS would start a pod on this profile, whose name comes first. */
+/**
+ * Whether EKS would start a new pod on this profile, because its name is the first among the ACTIVE profiles of `by`.
+ */
 function isTaker({ profiles }: Aws, name: string, by: string): boolean {
   const active = Object.entries(profiles).filter(([, each]) => each.status === 'ACTIVE' && each.by === by);
   return active.every(([each]) => name <= each);
 }
 
-/** A pod that can move is stopped with a profile only after its drain has taken `drainTimeout`. */
+/**
+ * Reports a deletion that stops a pod that could move to another profile, before the drain has taken `drainTimeout`.
+ */
 function findStoppedPod({ aws, objects }: World, name: string, by: string): string | undefined {
   const object = objects[pathOf(by)];
   const profile = aws.profiles[name];
@@ -63,8 +70,8 @@ function findStoppedPod({ aws, objects }: World, name: string, by: string): stri
 }
 
 /**
- * Reports a reconcile that deletes something in AWS or evicts a pod without having read from the API server that neither
- * object nor Cluster is paused.
+ * Reports a reconcile that deletes something in AWS or evicts a pod although it has not read the object from the API
+ * server, or has read that the object or its Cluster is paused.
  */
 function findPause(by: string, answered: readonly Answered[]): string | undefined {
   const last = (path: string): unknown => {
@@ -82,7 +89,10 @@ function findPause(by: string, answered: readonly Answered[]): string | undefine
   return isPaused || isClusterPaused ? `something of ${by} is deleted or evicted although it is paused` : undefined;
 }
 
-/** Whether the reconcile has read the profile or role without the tags. Nobody can see that they are taken off right before a call. */
+/**
+ * Whether the reconcile has read that the profile or role lacks its ownership tags. If a client removes the tags after
+ * this read, the controller cannot know it.
+ */
 function isKnownStripped(answered: readonly Answered[], name: string | undefined): boolean {
   const last = answered.findLast(
     ({ request }) =>
@@ -95,8 +105,9 @@ function isKnownStripped(answered: readonly Answered[], name: string | undefined
 }
 
 /**
- * A profile that serves pods is deleted only with its object, or if the reconcile has read another profile of the object that
- * serves them. The controller cannot know that another client deletes the other profile between this read and the call.
+ * Reports the deletion of the last ACTIVE profile of an object that is not being deleted. An object that was never
+ * Ready may lose its profile. If the reconcile has read another ACTIVE profile of the object, the deletion is allowed
+ * too, because the controller cannot know that another client deletes this other profile after the read.
  */
 function findGap({ aws, objects }: World, name: string, by: string, answered: readonly Answered[]): string | undefined {
   const object = objects[pathOf(by)];
@@ -117,8 +128,8 @@ function findGap({ aws, objects }: World, name: string, by: string, answered: re
 }
 
 /**
- * A pass writes `Ready` True only of what it has read: a profile that is ACTIVE and has the selectors of the spec. A pass
- * that got no answer about a profile leaves `Ready` as it was.
+ * Reports a pass that writes `Ready` True although it has read only profiles that are not ACTIVE or do not have the
+ * selectors of the spec. A pass that got no answer about a profile may leave `Ready` as it was.
  */
 export function findUntrueReady(answered: readonly Answered[]): string | undefined {
   const written = answered.findLast(
@@ -144,7 +155,7 @@ export function findUntrueReady(answered: readonly Answered[]): string | undefin
 const namespacesOf = (selectors: unknown): readonly unknown[] =>
   Array.isArray(selectors) ? selectors.map((each) => fieldAt(each, 'namespace')) : [];
 
-/** The property that a state breaks; `undefined` if none. */
+/** Returns the property that a state breaks; undefined: none. */
 export function findBroken({ aws, objects, ledger }: World): string | undefined {
   const mayStay = (by: string, arn: string): boolean =>
     by === 'stranger' ||

@@ -53,7 +53,6 @@ const CLUSTER_OBJECTS: Objects = {
 
 const SPEC: Spec = { clusterName: CLUSTER, selectors: [{ namespace: 'web' }] };
 
-/** A user creates the object. */
 const creates = (name: string, spec: Spec = SPEC, labels?: Readonly<Record<string, string>>): Action => ({
   label: `a user creates ${name}`,
   apply: (world) =>
@@ -81,7 +80,7 @@ function withNew(world: World, name: string, metadata: UnknownRecord, spec: unkn
   );
 }
 
-/** A change of an object that exists. */
+/** Returns an action that changes an object, if it exists. */
 function changes(
   label: string,
   path: string,
@@ -106,7 +105,10 @@ const isLiving = ({ metadata }: KubeObject): boolean => metadata.deletionTimesta
 const isProvisioned = (object: KubeObject): boolean =>
   fieldAt(fieldAt(object['status'], 'initialization'), 'provisioned') === true;
 
-/** The rules of the CRD: a provisioned object keeps its immutable fields, unless it may be replaced. */
+/**
+ * Returns an action that changes the spec, if the CRD permits it: after the provisioning, the immutable fields can
+ * change only with updateStrategy Replace.
+ */
 const edits = (name: string, label: string, spec: Spec): Action =>
   changes(`a user changes ${label} of ${name}`, pathOf(name), (object) => {
     const isMutable = Object.keys(spec).every((field) => field === 'additionalTags' || field === 'deletionPolicy');
@@ -144,7 +146,10 @@ const pausesCluster: readonly Action[] = [
 
 const deletesCluster = deletes('the Cluster', CLUSTER_PATH);
 
-/** Another management cluster has the objects without status and deletionTimestamp, and another manager reconciles them. */
+/**
+ * Moves the objects to another management cluster with another manager. All objects except the Cluster lose their
+ * status and deletionTimestamp.
+ */
 const moves: Action = {
   label: 'clusterctl moves the Cluster',
   apply: (world) => {
@@ -169,7 +174,7 @@ const moves: Action = {
   },
 };
 
-/** A restore brings the metadata and the spec of a backup back, and drops status. */
+/** A restored object has the metadata and the spec of the backup, and no status. */
 const backups = (name: string): readonly Action[] => [
   {
     label: `a user backs up ${name}`,
@@ -194,7 +199,7 @@ const backups = (name: string): readonly Action[] => [
   },
 ];
 
-/** A client such as `kubectl replace` writes the object without the annotations of others. */
+/** A client such as `kubectl replace` writes the object without the annotations that other clients have added. */
 const dropsRecord = (name: string): Action =>
   changes(`a client drops the annotations of ${name}`, pathOf(name), ({ metadata }) =>
     metadata.annotations?.[RECORD_ANNOTATION] === undefined
@@ -202,7 +207,7 @@ const dropsRecord = (name: string): Action =>
       : { metadata: { annotations: { [RECORD_ANNOTATION]: null } } },
   );
 
-/** A user keeps the record and the status of a moment, and sets them back later. */
+/** A user saves the record and the status of an object, and later overwrites the current ones with them. */
 const setsBack = (name: string): readonly Action[] => [
   {
     label: `a user keeps the record of ${name}`,
@@ -376,7 +381,9 @@ const LOSSES: readonly Fault[] = ['crash', 'answerLost', 'requestLost'];
 
 type More = Partial<Scenario> & Pick<Scenario, 'actions'> & Pick<Aws, 'hasPods'> & { readonly mode?: Aws['mode'] };
 
-/** A scenario with so many actions of users and strangers, and so many faults. */
+/**
+ * Returns a scenario with at most `mostActions` actions of users and other clients, and at most `mostFaults` faults.
+ */
 function scenario(
   name: string,
   about: string,
@@ -532,7 +539,9 @@ export const SCENARIOS: readonly Scenario[] = [
   }),
 ];
 
-/** Reasons that some state of the scenarios must have. The simulation reaches all others. */
+/**
+ * Condition reasons that must occur in at least one state of the scenarios. The simulation covers all other reasons.
+ */
 export const REACHED = `
   AWSError AWSUnavailable AccessDenied ClusterDeleting ClusterUpdating ClusterVanished CreateFailed Creating
   DeleteFailed DeletingProfile Draining EKSClusterNotFound NoPrivateSubnets OwnershipTagMissing PredecessorKept

@@ -1,8 +1,8 @@
 import type { Rows, World } from './world.ts';
 
 /**
- * The states that were reached, each as a row of numbers, with the state from which each was reached first. The rows are
- * compared as a whole, so that no two states are taken for one.
+ * The states that were reached, each as a row of numbers, with the state from which each was reached first. States are
+ * equal only if their whole rows are equal, so a hash collision cannot hide a state.
  */
 export class States {
   readonly rows: Rows;
@@ -20,7 +20,10 @@ export class States {
     return this.parents.length;
   }
 
-  /** The number of transitions from the start to the state that was found last: no other is further away. */
+  /**
+   * The number of transitions from the start to the state that was added last. In a breadth-first search, no state is
+   * farther away.
+   */
   get diameter(): number {
     return this.depths.at(-1) ?? 0;
   }
@@ -33,7 +36,7 @@ export class States {
     return this.rows.read(this.row(state));
   }
 
-  /** The number of the state. It equals the former size if the state is new. */
+  /** Adds a state, and returns its number. For a new state, this is the value of `size` before the call. */
   add(world: World, parent: number): number {
     const row = this.rows.write(world);
     const slot = this.slotOf(row);
@@ -60,7 +63,10 @@ export class States {
     return this.content.subarray(state * width, (state + 1) * width);
   }
 
-  /** The place of an equal row in the open hash table, or the free place for this one. */
+  /**
+   * Returns the slot of an equal row in the open-addressing hash table. If there is none, returns the free slot for
+   * this row.
+   */
   private slotOf(row: Int32Array): number {
     const mask = this.index.length - 1;
     let slot = hashOf(row) & mask;

@@ -5,9 +5,9 @@ import { type Scenario, transitionsFrom } from './transitions.ts';
 import { Numbers, type World } from './world.ts';
 
 /**
- * Replays a story, and then explores everything that can follow without further actions and faults. The manager's code
- * may have changed since: a reconcile may make more requests between two lines, and its own lines may be missing. An action
- * or a fault must still be possible.
+ * Replays a story, and then explores everything that can follow without further actions and faults. The product may
+ * have changed since the story was saved: a reconcile may make additional requests between two lines, and the lines of
+ * its own requests may no longer apply. But every action and fault of the story must still be possible.
  */
 export async function replay(scenario: Scenario, story: readonly string[]): Promise<Exploration['broken']> {
   const passes = new Passes(new Numbers());
@@ -25,7 +25,7 @@ export async function replay(scenario: Scenario, story: readonly string[]): Prom
   return (await explore(scenario, { start: { ...world, ledger } })).broken;
 }
 
-/** The transition with the label, now or later in the reconcile that is going on. */
+/** Returns the transition with the label. If it is not possible yet, first continues the running reconcile. */
 async function reach(start: World, label: string, scenario: Scenario, passes: Passes) {
   let world = start;
   for (;;) {

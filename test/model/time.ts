@@ -2,9 +2,9 @@ import { formatMilliTime, formatTimestamp, type Ms } from 'controller-runtime/en
 import { isRecord } from 'controller-runtime/json';
 import { RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 
-// Time passes only between two passes, and always by one span that is longer than every wait of the product but those of
-// 30 minutes and more. The clock of the model stands still: when time passes, all recorded times move back instead. So
-// there are two times in the past, and the states of the model are finitely many.
+// Time passes only between two passes, and always by twenty minutes. Only waits of 30 minutes and more in the product
+// are longer. The model's clock stands still: when time passes, all recorded times move back instead. So a recorded
+// time is either recent or long ago, and the number of the model's states is finite.
 
 /** The time of every reconcile, in ms since 1970; the monotonic clock shows the same. */
 export const NOW: Ms = 1_770_000_000_000;
@@ -12,11 +12,13 @@ const SPAN: Ms = 20 * 60_000;
 export const LONG_AGO: Ms = NOW - SPAN;
 
 const TIMES = new Set(['since', 'seenAt', 'until', 'requestedAt', 'activeSince', 'drainSince']);
-/** Times of creation in AWS, each some milliseconds after the time of its reconcile, so that their order stays. */
+/**
+ * Creation times in AWS. The model adds some milliseconds to the time of the reconcile, so that their order is kept.
+ */
 const CREATIONS = new Set(['createdAt', 'last']);
 const TIMESTAMPS = new Set(['createRequestedAt']);
 
-/** A memory, a status or an object after the time has passed. */
+/** Returns a memory, a status or the state of AWS as it is after twenty minutes. */
 export function aged<A>(value: A): A {
   return agedField('', value) as A;
 }
@@ -49,7 +51,7 @@ function agedField(name: string, value: unknown): unknown {
   );
 }
 
-/** The record of an object is JSON, and so are the times in it. */
+/** Moves back the times in a text. The text is a timestamp, or a record, whose JSON contains times. */
 function agedText(name: string, text: string): string {
   if (name === RECORD_ANNOTATION) return JSON.stringify(agedField('', JSON.parse(text)));
   if (!/^20\d\d-/.test(text)) return text;
@@ -58,7 +60,7 @@ function agedText(name: string, text: string): string {
   return isOfStatus ? formatTimestamp(after) : formatMilliTime(after);
 }
 
-/** Caches the results of `compute`: the same object always gives the same JavaScript object. */
+/** Caches the results of `compute`, so that the same argument always gives the same JavaScript object. */
 export function once<A extends object, B>(compute: (value: A) => B): (value: A) => B {
   const known = new WeakMap<A, { readonly result: B }>();
   return (value) => {

@@ -29,10 +29,10 @@ import {
 /** A fault of AWS, of the API server, of the network, or of a manager. */
 export type Fault = 'answerLost' | 'requestLost' | 'crash' | 'restartBehind' | 'eksFails' | keyof typeof REFUSALS;
 
-/** What a user or another client may do, once or as often as the budget allows. */
+/** A change that a user or another client may make while the scenario's limit of actions permits it. */
 export interface Action {
   readonly label: string;
-  /** `undefined`: it is not possible now. */
+  /** Returns the world after the action; undefined: the action is not possible now. */
   readonly apply: (world: World) => World | undefined;
 }
 
@@ -49,12 +49,15 @@ export interface Scenario {
   readonly faults: readonly Fault[];
   /** The reasons of `Stalled` with which an object may rest in this scenario, because a user has to act. */
   readonly stalls: readonly string[];
-  /** The exploration ends here, because there are too many states. */
+  /**
+   * The number of transitions after which the exploration ends, because the scenario has too many states; undefined: no
+   * limit.
+   */
   readonly mostTransitions?: number;
 }
 
 /**
- * - `fair`: it happens in the end as long as it stays possible. `agent` names who makes it happen.
+ * - `fair`: the transition happens eventually if it stays possible. `agent` names who makes it.
  * - `free`: an action or a fault, which may never happen.
  */
 export interface Transition {
@@ -62,7 +65,7 @@ export interface Transition {
   readonly agent: string;
   readonly label: string;
   readonly world: World;
-  /** The property that the transition breaks, if it does. */
+  /** The property that the transition breaks; undefined: none. */
   readonly harm?: string | undefined;
   readonly events?: readonly string[] | undefined;
 }
@@ -143,7 +146,7 @@ async function addAnswers(
   };
   const carried = { ...done.world, ledger: { ...done.world.ledger, faults: faulty.ledger.faults } };
   const effects: (readonly [after: World, how: string])[] = isWrite ? [[carried, '']] : [];
-  // If the answer was lost, EKS may show the new profile later.
+  // If the answer to CreateFargateProfile is lost, EKS may not show the new profile yet.
   const name = request.to === 'aws' && request.call === 'CreateFargateProfile' ? request.profile.name : undefined;
   const created = name === undefined || carried.aws === world.aws ? undefined : carried.aws.profiles[name];
   if (name !== undefined && created !== undefined) {
@@ -206,7 +209,10 @@ const REFUSALS = {
   },
 } as const;
 
-/** The effect of requests that were sent at the same time, one after the other, and their answers. */
+/**
+ * Executes requests that were sent at the same time, one after the other. Returns the world after them, and their
+ * answers.
+ */
 function carriedOut(world: World, { requests, start, answered: known }: SimulatedReconcile, passes: Passes) {
   let { objects, aws } = world;
   const answered: Answered[] = [];
@@ -222,7 +228,7 @@ function carriedOut(world: World, { requests, start, answered: known }: Simulate
   return { world: released({ ...world, objects, aws }, world.objects), answered, harm };
 }
 
-/** Returns the world after a step of a reconcile. `index` is the manager's. */
+/** Returns the world after a step of a reconcile of the manager `index`. */
 function afterStep(
   world: World,
   index: number,
@@ -258,7 +264,7 @@ const lost = (request: Request): Answer =>
     ? { error: { status: 0, reason: 'NoAnswer' } }
     : failed(request, 0, 'NoAnswer', 'no answer within 10 s');
 
-/** Adds the transitions that EKS, the watches, Cluster API and time make on their own. */
+/** Adds the transitions that EKS, the watches, Cluster API and the passing of time cause. */
 function addProgress(all: Transition[], world: World, scenario: Scenario): void {
   const { objects, aws, managers, ledger } = world;
   const fair = (agent: string, label: string, after: World): void => {
@@ -301,7 +307,10 @@ function addProgress(all: Transition[], world: World, scenario: Scenario): void 
   if (managers.every(({ reconcile }) => reconcile === undefined)) fair('time', 'twenty minutes pass', later(world));
 }
 
-/** Cluster API deletes the control plane of a deleted Cluster, CAPA its EKS cluster, and the garbage collector the rest. */
+/**
+ * Adds the transitions of Cluster API, CAPA and the garbage collector. In a teardown, Cluster API deletes the control
+ * plane, CAPA deletes the EKS cluster, and the garbage collector deletes the other objects.
+ */
 function addClusterApi(fair: (agent: string, label: string, after: World) => void, world: World): void {
   const { objects, aws } = world;
   const { [CLUSTER_PATH]: cluster, [CONTROL_PLANE_PATH]: controlPlane } = objects;
@@ -341,7 +350,7 @@ const later = ({ objects, aws, managers, ledger }: World): World => ({
   }),
 });
 
-/** Whatever EKS has hidden is visible by then. */
+/** Returns AWS after twenty minutes, when EKS shows all profiles. */
 const agedAws = once((aws: Aws): Aws => {
   const all = Object.keys(aws.profiles).reduce(
     (now, name) => (now.profiles[name]?.isHidden ? shown(now, name) : now),
@@ -355,7 +364,10 @@ const agedMemory = once((memory: Memory) => aged(memory));
 const agedObjects = (objects: Objects): Objects =>
   Object.fromEntries(Object.entries(objects).map(([path, object]) => [path, object && agedObject(object)]));
 
-/** The times of status and record are part of the content, so the resourceVersion is that of the changed content. */
+/**
+ * Moves back the times in status and record. They are part of the content, so the object gets the resourceVersion of
+ * its new content.
+ */
 const agedObject = once((object: KubeObject): KubeObject => {
   const { metadata, status } = object;
   const after = { status: aged(status), annotations: aged(metadata.annotations) };
@@ -387,7 +399,7 @@ export function released(world: World, before: Objects): World {
   return retained === ledger.retained ? world : { ...world, ledger: { ...ledger, retained } };
 }
 
-/** A request in the words of a story. */
+/** Describes a request for a line of a story. */
 export function describe(request: Request): string {
   if (request.to === 'aws') {
     const { call } = request;

@@ -16,9 +16,9 @@ export interface SimulatedReconcile {
 
 export interface Manager {
   readonly memory: Memory;
-  /** What the caches of the manager show, which may be behind. */
+  /** The content of the manager's caches, which may be outdated. */
   readonly cache: Objects;
-  /** The objects of which only a watch event starts another reconcile. */
+  /** The names of the objects for which only a watch event can start another reconcile. */
   readonly asleep: readonly string[];
   readonly reconcile?: SimulatedReconcile | undefined;
 }
@@ -28,11 +28,14 @@ export interface Ledger {
   /** How many more actions of users and other clients, and how many faults, may follow. */
   readonly actions: number;
   readonly faults: number;
-  /** The objects that were created before, so that a later one of the name has another uid. */
+  /**
+   * The number of objects that were created so far. An object that is created again under the same name gets another
+   * uid.
+   */
   readonly created: number;
-  /** The ARNs of what may stay in AWS although its object is gone. */
+  /** The ARNs of the resources that may stay in AWS although their object is gone. */
   readonly retained: readonly string[];
-  /** The metadata of an object that a user has backed up. */
+  /** The parts of an object that a user has saved. */
   readonly backup?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -44,7 +47,7 @@ export interface World {
   readonly managers: readonly Manager[];
 }
 
-/** Gives equal values one number, so that a state is a row of numbers. */
+/** Assigns the same number to equal values, so that a state can be stored as a row of numbers. */
 export class Numbers {
   private readonly known = new Map<string, number>();
   private readonly ofObject = new WeakMap<object, number>();

@@ -7,16 +7,20 @@ import { API } from 'typescript/unstable/sync';
 import { type Mutant, mutate } from './mutants.ts';
 import type { Run, RunResult, TestRun } from './runner.ts';
 
-// make mutants: breaks the product in one place at a time, and lists the breaks that no test notices (docs/verification.md).
+// make mutants: changes the product in one place at a time, and lists the changes that no test detects
+// (docs/verification.md).
 
 const { values: flags } = parseArgs({
   options: {
     /** A regular expression for `file:line text`. */
     files: { type: 'string', default: '' },
-    /** Tests one of this many mutants; the seed decides which. */
+    /** Tests one of this many mutants, e.g. with `10` every tenth mutant. The seed decides which. */
     sample: { type: 'string', default: '1' },
     seed: { type: 'string', default: '0' },
-    /** Per mutant, for the simulation and for the exploration, as they take without a mutant; 0 skips both. */
+    /**
+     * The maximum processor time per mutant for each of the last two stages, as measured without a mutant; 0 skips both
+     * stages.
+     */
     seconds: { type: 'string', default: '20' },
   },
 });
@@ -28,7 +32,8 @@ const PRODUCT = [
   `${FOLDER}{execute,finish,lane,unreadable}.ts`,
 ];
 /**
- * Each mutant runs through the stages until a test fails. test/simulation/determinism starts a process without mutants.
+ * Each mutant runs through the stages until a test fails. No stage contains test/simulation/determinism, because it
+ * starts a process that has no mutants.
  */
 const STAGES: Readonly<Record<string, readonly string[]>> = {
   beside: globSync(`${FOLDER}**/*.test.ts`),
@@ -38,9 +43,12 @@ const STAGES: Readonly<Record<string, readonly string[]>> = {
 };
 const COLUMNS = [...Object.keys(STAGES), 'hangs', 'explained', 'not noticed'];
 const SOURCES = '.tmp/mutants.json';
-/** The process of the tests is ended after this many times the usual time, and this time. */
+/** A test run hangs if it takes longer than PATIENCE times its usual time, plus LEAST_MS. */
 const [PATIENCE, LEAST_MS] = [20, 60_000];
-/** Node.js keeps each test file that was loaded. */
+/**
+ * When its heap is larger, the process of the tests is replaced, because Node.js keeps each test file that it has
+ * loaded.
+ */
 const MOST_HEAP_MB = 800;
 
 function mutateProduct(): readonly Mutant[] {
@@ -67,7 +75,7 @@ function stop(): void {
   child = undefined;
 }
 
-// A mutant that hangs does not notice that this process has ended.
+// A process in which a mutant hangs does not notice that this process has ended, so this process kills it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
     stop();
@@ -145,7 +153,7 @@ async function examine(id: number, { file }: Mutant): Promise<readonly [column: 
 }
 
 const mutants = mutateProduct();
-/** A run that is ended early has tested mutants of all files. */
+/** Shuffles the mutants, so that a run that is ended early has tested mutants of all files. */
 const shuffled = (id: number): number => (id * 7_919) % mutants.length;
 const only = new RegExp(flags.files);
 const chosen = [...mutants.entries()]

@@ -35,7 +35,7 @@ export function mutate(
     return add({ file, line: line + 1, text: change.replaceAll(/\s+/g, ' ') });
   };
 
-  /** The code of a node, with the mutants inside. */
+  /** Returns the code of a node, with the mutants of its children. */
   function copy(node: Node): string {
     let [code, end] = ['', node.getStart(source)];
     node.forEachChild((child) => {
@@ -46,7 +46,7 @@ export function mutate(
   }
 
   function withMutants(node: Node): string {
-    // The constants of a module have their values before a mutant can be on.
+    // Code outside of functions runs before a mutant can be on, so it gets no mutants.
     if (functionAround(node) === undefined) return copy(node);
     const [whenTrue = -1, whenFalse = -1] = [true, false].map((constant) =>
       constantsFor(node).includes(constant) ? addFor(node, String(constant)) : undefined,
@@ -70,7 +70,7 @@ export function mutate(
     return `[${elements.join(', ')}]`;
   }
 
-  /** Other code for an expression. */
+  /** Returns the code with which a mutant replaces an expression; undefined: the expression has no such mutant. */
   function alternativeTo(node: Node): string | undefined {
     const operator = operatorOf(node) ?? '';
     if (ast.isBinaryExpression(node)) {
@@ -86,7 +86,10 @@ export function mutate(
       : undefined;
   }
 
-  /** The constants for a condition; none that another mutant has in effect, or whose effect is a larger one. */
+  /**
+   * Returns the constants with which mutants replace a condition. Leaves out a constant that has the effect of another
+   * mutant, or the combined effect of several mutants.
+   */
   function constantsFor(node: Node): readonly boolean[] {
     if (ast.isParenthesizedExpression(node) || node.kind === SyntaxKind.TrueKeyword) return [];
     const [child, parent] = withoutParentheses(node);
@@ -116,7 +119,7 @@ export function mutate(
   /** Reports whether a return is a guard: without it, the function continues or ends without a result. */
   function isGuard({ expression, parent }: ast.ReturnStatement): boolean {
     const branch = ast.isBlock(parent) && parent.statements.length === 1 ? parent.parent : parent;
-    // Not mutated here, because the condition is replaced by `false`.
+    // Such a return needs no mutant of its own, because a mutant replaces the condition of the `if` with `false`.
     if (ast.isIfStatement(branch) && branch.elseStatement === undefined) return false;
     if (expression === undefined || ast.isConditionalExpression(expression)) return false;
     return codeOf(expression) !== 'undefined' && hasContext(expression, 'optional');

@@ -4,10 +4,10 @@ import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
 import Mocha from 'mocha';
 
-// The process in which main.ts runs tests on mutants, and which ends with it.
+// main.ts runs the tests on mutants in this process. The process ends together with main.ts.
 process.on('disconnect', () => process.exit());
 
-/** One run of a test file, or of the tests with these full titles, while one mutant is on, or none. */
+/** A run of a test file, or of its tests with the given full titles. At most one mutant is on. */
 export interface Run {
   readonly file: string;
   readonly mutant?: number;
@@ -18,7 +18,7 @@ export interface TestRun {
   readonly title: string;
   /** Processor time, which other programs do not change much. */
   readonly ms: number;
-  /** The mutants that would have done something else in the test, or in the code of the file outside of tests. */
+  /** The mutants that could have changed what the test did, or what the code of its file outside of tests did. */
   readonly seen: readonly number[];
 }
 
@@ -66,14 +66,14 @@ registerHooks({
   },
 });
 
-// Nobody reads the counterexamples, so they need not be small.
+// Nobody reads the counterexamples, so fast-check does not shrink them.
 fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: 1, endOnFailure: true });
 process.on('unhandledRejection', (error) => (strayError ??= String(error)));
 process.on('uncaughtException', (error) => (strayError ??= String(error)));
 
 async function run({ file, mutant: wanted, titles }: Run): Promise<RunResult> {
   mutant = wanted;
-  // Property tests next to the code run thousands of cases, those of the simulation only a few.
+  // By default, property tests next to the code run thousands of cases, but those of the simulation run only a few.
   if (file.startsWith('controllers/')) process.env['RUNS'] = '25';
   else delete process.env['RUNS'];
   strayError = undefined;

@@ -17,7 +17,8 @@ async function applyAgain(world: SimulatedWorld): Promise<void> {
 async function remove(world: SimulatedWorld): Promise<void> {
   world.delete(WEB);
   await world.gone(WEB);
-  // IAM gives the creation time of a role in whole seconds. The next role gets a later one than the access entry.
+  // IAM reports a role's creation time in whole seconds. After this pause, a new role has a later creation time than
+  // the access entry.
   await world.clock.advance(2 * SECOND);
 }
 

@@ -81,7 +81,8 @@ describe('a deleted object of Cluster API Provider AWS whose control plane is no
     await world.finish();
   });
 
-  // Without a record, a request of a lost record could still show its result, so the deletion waits that long.
+  // The object has no record. For a minute, a request that a lost record contained could still show its result, so the
+  // deletion waits.
   it('is deleted after a minute if it forbids the adoption', async () => {
     const world = deletedObjectOfCapa();
     world.patch(PLURAL, WEB, { spec: { adoptionPolicy: 'Never' } });

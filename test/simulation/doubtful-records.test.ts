@@ -11,14 +11,14 @@ import type { SimulationOptions } from './world/simulated-world.ts';
 
 const ROLE = `${CLUSTER}-${BASE}_fargate`;
 const FILTER = 'cluster.x-k8s.io/watch-filter';
-/** EKS shows a profile only this long after its creation. */
+/** Makes EKS show a new profile only 50 s after its creation. */
 const LATE: SimulationOptions = {
   aws: { eks: { describeAfterCreateMs: 50 * SECOND, listAfterCreateMs: 50 * SECOND } },
 };
 
 const [FIRST_CREATE, FIRST_DELETE] = [`Create ${BASE}`, `Delete ${BASE}`];
 
-/** The moments from now on at which AWS has no ACTIVE profile of the object. */
+/** Returns a list to which each later AWS call adds its operation if AWS then has no ACTIVE profile of the object. */
 function gapsFromNow(world: ReplaceableWorld): readonly string[] {
   const gaps: string[] = [];
   world.aws.onCall(({ operation }) => {
@@ -29,7 +29,7 @@ function gapsFromNow(world: ReplaceableWorld): readonly string[] {
 
 const arnsIn = ({ aws }: ReplaceableWorld): readonly string[] => aws.admin.profiles().map(({ arn }) => arn);
 
-/** What AWS has carried out of {@link ReplaceableWorld.eksChanges}. */
+/** Returns the {@link ReplaceableWorld.eksChanges} without the calls that EKS refused. */
 const eksDone = (world: ReplaceableWorld, from = 0): readonly string[] =>
   world.eksChanges(from).filter((each) => each.split(' ').length === 2);
 
@@ -49,7 +49,10 @@ function twoClusters(options: SimulationOptions = {}): {
   return { home, away: new ReplaceableWorld({ shareAwsWith: home }) };
 }
 
-/** Deletes the object at home with Retain, and then in the other management cluster, which takes all along. */
+/**
+ * Deletes the object at home with Retain. Then deletes it in the other management cluster, whose manager deletes its
+ * AWS resources.
+ */
 async function retireBoth({ home, away }: { readonly home: ReplaceableWorld; readonly away: ReplaceableWorld }) {
   const before = arnsIn(home);
   home.change({ spec: { deletionPolicy: 'Retain' } });
@@ -105,7 +108,10 @@ describe('an object that Velero restores into another namespace', () => {
   const teamProfile = ({ api }: ReplaceableWorld): KubeObject | undefined =>
     api.storage.get(api.kind(PLURAL), { namespace: TEAM, name: 'web' });
 
-  /** The other namespace has a Cluster with the same EKS cluster, which is ready. */
+  /**
+   * Restores the object into the other namespace, which also gets a Cluster with the same EKS cluster and a ready
+   * control plane.
+   */
   function restoreIntoTeam(world: ReplaceableWorld, hasStatus: boolean, spec: object = {}): void {
     const { storage } = world.api;
     for (const [plural, name] of [
@@ -251,10 +257,13 @@ describe('an object of Cluster API Provider AWS that is deleted before its first
 });
 
 describe('a manager that is killed at a call to AWS, and whose record is lost with it', () => {
-  /** `atLoss` tells which profiles AWS had when the record was lost. */
+  /** `atLoss` returns the names of the profiles that AWS had when the record was lost. */
   type Story = (world: ReplaceableWorld, atLoss: () => readonly string[]) => Promise<void>;
 
-  /** Plays the story, and kills the manager when AWS has carried out its n-th change. False: there are fewer. */
+  /**
+   * Plays the story. When AWS has executed the change with the number `moment`, kills the manager, removes the record,
+   * and starts a new manager. Returns false if the story has fewer changes.
+   */
   async function playKilledAt(
     moment: number,
     { hasStatus, story }: { readonly hasStatus: boolean; readonly story: Story },
@@ -309,7 +318,8 @@ describe('a manager that is killed at a call to AWS, and whose record is lost wi
         world.change({ spec: { ...OTHER, roleName: 'other-role' } });
         await settled(world, REPLACEMENT);
         expect(gaps).to.deep.equal([]);
-        // The tags of a role do not name the object. So if the record is lost after the former profile has gone, the role stays.
+        // The tags of a role do not name the object. So if the record is lost after the former profile has gone, the
+        // role stays.
         if (atLoss().join() === REPLACEMENT) world.aws.admin.removeRole({ name: ROLE });
         await world.until('the end of the former role', () => world.role('', ROLE) === undefined, HOUR);
         expect(eksDone(world)).to.deep.equal([FIRST_CREATE, `Create ${REPLACEMENT}`, FIRST_DELETE]);
@@ -498,7 +508,7 @@ describe('a second management cluster', () => {
 });
 
 describe('a manager with a wrong clock', () => {
-  /** When AWS was asked to change a profile, by the right clock. */
+  /** Returns when AWS executed the operation on the profile, on the clock of the simulation, which is right. */
   const timeOf = (world: ReplaceableWorld, operation: string, name: string): number => {
     const isIt = (call: CallRecord): boolean =>
       call.operation === operation && call.identifiers['fargateProfileName'] === name;

@@ -9,7 +9,9 @@ const BUDGET = 'The disruption budget web needs 2 healthy pods and has 2 current
 
 const strategy = (replace: object): object => ({ updateStrategy: { type: 'Replace', replace } });
 
-/** A world whose object `web` is Ready, with a workload cluster whose pods start on the first ACTIVE profile by name. */
+/**
+ * A world whose object `web` is Ready, with a workload cluster whose pods start on the first ACTIVE profile by name.
+ */
 class DrainingWorld extends ReplaceableWorld {
   async startWith(replace: object, pods: Readonly<Record<string, number>> = { ReplicaSet: 3 }): Promise<void> {
     this.workload.takerOf = () => this.active()[0] ?? '';

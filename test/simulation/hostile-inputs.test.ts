@@ -67,7 +67,7 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 
 type Work = () => unknown;
 
-/** What one input costs. `prepare` makes the input of the given size, `run` is the work of the manager with it. */
+/** An input of the manager, whose processor time must not grow faster than its size. */
 interface Input {
   readonly name: string;
   /** The size of the largest such input, in characters unless the name says otherwise. */
@@ -79,22 +79,26 @@ interface Input {
 const KIB = 1_024;
 /** The maximum total length of the annotations of an object. */
 const ANNOTATIONS = 256 * KIB;
-/** The manager reads no record that is longer than 32 KiB. */
+/** The length of a text in a record. The manager reads no record that is longer than 32 KiB. */
 const RECORD = 16 * KIB;
 /** The maximum length of the managed policy of a role of AWS; trust policies are shorter. */
 const POLICY = 130 * KIB;
 /** The maximum size of an object in etcd. */
 const OBJECT = 1_500 * KIB;
 
-/** A sample must take this processor time, so that interrupts of the machine do not matter. */
+/** A sample must take at least this processor time, so that interrupts of the machine do not matter. */
 const SAMPLE_MS = 2;
 const SAMPLES = 3;
 /**
- * How much larger the whole input is than the part. V8 stores a large text elsewhere than a small one, and a busy machine
- * has no room for it in its caches, which together can make a linear algorithm six times slower. So the step is large.
+ * How many times larger the whole input is than the part. V8 stores large texts differently from small texts, and on a
+ * busy machine, only small texts fit into the processor caches. Together, these effects can make a linear algorithm six
+ * times slower, so the step must be large.
  */
 const STEP = 32;
-/** Between the growth of a linear algorithm, which is the step, and of a quadratic one, which is its square. */
+/**
+ * The maximum factor by which the cost may grow. It lies between `step` (a linear algorithm) and its square (a
+ * quadratic one).
+ */
 const mostGrowth = (step: number): number => step ** 1.65;
 
 async function cost(work: Work, times: number): Promise<number> {
@@ -104,7 +108,7 @@ async function cost(work: Work, times: number): Promise<number> {
   return (user + system) / 1_000;
 }
 
-/** The number of calls that take SAMPLE_MS once V8 has compiled the code: the first calls take many times longer. */
+/** Returns how many calls take SAMPLE_MS once V8 has compiled the code. Before that, a call takes many times longer. */
 async function callsOfSample(work: Work): Promise<number> {
   let times = 1;
   for (let fastEnough = 0; fastEnough < SAMPLES; fastEnough++)
@@ -113,9 +117,9 @@ async function callsOfSample(work: Work): Promise<number> {
 }
 
 /**
- * Returns how many times more processor time an input costs than a part of it. Another program on the machine, a
- * compilation or a garbage collection can only lengthen a sample, so the shortest sample counts. As long as the result is
- * too high, more samples are taken.
+ * Returns how many times more processor time an input costs than a part of it. Other programs on the machine,
+ * compilations and garbage collections can only lengthen a sample, so the shortest sample counts. While the result is
+ * too high, the function takes more samples, up to ten times as many.
  */
 async function growthOf({ size, prepare }: Input, step = STEP): Promise<number> {
   const [part, whole] = [prepare(Math.floor(size / step)), prepare(size)];
@@ -145,7 +149,7 @@ const TEXTS: readonly ((size: number) => string)[] = [
   (size) => '😀'.repeat(size / 2),
 ];
 
-/** An input that is one of all these texts. */
+/** Returns an input that consists of all {@link TEXTS}. The manager processes one text after the other. */
 const ofTexts = (name: string, size: number, work: (text: string) => unknown): Input => ({
   name,
   size,
@@ -162,13 +166,14 @@ const predicates: readonly ((failure: AwsFailure) => unknown)[] = Object.entries
 );
 const CODES = ['InvalidParameterException', 'ResourceInUseException', 'NoSuchEntity', 'AccessDenied'];
 
-/** Asks for all that the manager wants to know about an error of AWS. */
+/** Applies all functions with which the manager classifies and describes an AWS error. */
 function classify(message: string): void {
   for (const code of CODES) {
     const thrown = { name: code, message, $fault: 'client', $metadata: { httpStatusCode: 400 } };
     const call = { service: 'eks', operation: 'CreateFargateProfile', progress: 'sent' } as const;
     const failure = cloud.toAwsFailure(call, thrown);
-    // The failure with the whole message shows that the predicates are linear even without the cut of `toAwsFailure`.
+    // `toAwsFailure` cuts the message. With the whole message, the test shows that the predicates are linear even
+    // without the cut.
     for (const predicate of predicates) predicate({ ...failure, message });
     messageOf(newReason('Refused', { detail: cloud.describeFailure(failure) }));
   }
@@ -223,7 +228,7 @@ async function readInChunks(text: string): Promise<void> {
   for await (const line of splitLines(chunks, () => undefined)) line.charCodeAt(line.length - 1);
 }
 
-/** Compares an object with others of its EKS cluster, and reports it. */
+/** Returns the work of comparing an object with others of its EKS cluster, and of reporting the result. */
 function overlapOf(object: AWSFargateProfile, others: readonly AWSFargateProfile[]): Work {
   const [me, ...rivals] = [object, ...others].map((each) => competitorOf(each, {}));
   if (me === undefined) throw new Error('the object does not compete');
@@ -231,7 +236,7 @@ function overlapOf(object: AWSFargateProfile, others: readonly AWSFargateProfile
   return () => withOverlap({}, object, me, findRivals(me, known), 0);
 }
 
-/** What a reconcile does with a record, in the annotation or in status. */
+/** Returns what a reconcile does with the record in an object's annotation or status. */
 const workOnRecord = (object: AWSFargateProfile): Work => {
   const replaced = { ...object, spec: { ...object.spec, updateStrategy: { type: 'Replace' } as const } };
   const seen = observed({ profile: aProfile() });
@@ -244,7 +249,7 @@ const workOnRecord = (object: AWSFargateProfile): Work => {
 const withRecord = (text: string): AWSFargateProfile =>
   anObject({ metadata: { annotations: { [RECORD_ANNOTATION]: text } } });
 
-/** A record with an unknown field, which the manager keeps. */
+/** Returns a record with the given fields. The manager keeps fields that it does not know. */
 const recordWith = (fields: object): string => JSON.stringify({ v: 1, for: 'team-a/web', ...fields });
 
 const INPUTS: readonly Input[] = [
@@ -554,7 +559,10 @@ const INPUTS: readonly Input[] = [
 
 const GROUP = INSTANCE_GROUPS.plural;
 
-/** A world in which each text of a tenant and of AWS has the given size, until the manager has reported all of it. */
+/**
+ * Runs a manager in a simulation in which each text of a tenant and of AWS has the given size, until the manager has
+ * reported all objects.
+ */
 async function runManager(size: number): Promise<void> {
   const world = new SimulatedWorld();
   world.awsRegion = 'us-east-1';

@@ -346,7 +346,9 @@ describe('an InstanceGroup whose profile does not follow it', () => {
   const labelled = (filter: string) => ({ metadata: { labels: { [FILTER]: filter } } });
   const newTags = { spec: { 'eks-fargate': { tags: [{ Team: 'b' }] } } };
 
-  /** An InstanceGroup of the manager `blue` that gets the label of the manager `green`. */
+  /**
+   * Returns a simulation with an InstanceGroup of the manager `blue`, which then gets the label of the manager `green`.
+   */
   async function movedWorld(): Promise<SimulatedWorld> {
     const world = newWorld();
     for (const filter of ['blue', 'green']) world.start(...FLAGS, '--leader-elect', `--watch-filter=${filter}`);

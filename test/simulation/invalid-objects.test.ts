@@ -9,8 +9,8 @@ const numbered = (count: number): Readonly<Record<string, string>> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'value']));
 
 /**
- * Objects that the CRD of Cluster API Provider AWS accepts and the CRD of this project refuses. They may exist from the
- * time before, and each has the fields with which a user corrects it.
+ * Objects that the CRD of Cluster API Provider AWS accepts and the CRD of this project refuses. Such objects can be
+ * older than the CRD of this project. `fix` contains the fields with which a user corrects the object.
  */
 const CASES: readonly (readonly [what: string, spec: object, reason: string, message: string, fix: object])[] = [
   [

@@ -74,7 +74,8 @@ describe('40 clusters with five new profiles each', () => {
     await timeOfFirstCreates(busy, CLUSTERS);
     for (const world of [idle, busy]) applyTo(world, LATE, 'late');
     const alone = await timeOfFirstCreates(idle, [LATE]);
-    // The clusters share one group, so the new object waits for a slot and behind those that wait already.
+    // The objects of all these clusters share a group with a limited number of slots. So the new object waits for a
+    // slot, behind the objects that already wait for one.
     expect(await timeOfFirstCreates(busy, [LATE])).to.be.at.most(alone + 2 * SECOND);
   });
 });

@@ -77,8 +77,8 @@ describe('the manager in a simulation', () => {
     expect(world.problems()).to.deep.equal([]);
   });
 
-  // The manager puts the answer to each of its writes into its cache at once, so it does not depend on the watch to see
-  // this write.
+  // The manager puts the answer to each of its writes into its cache immediately, so it does not depend on the watch to
+  // see this write.
   for (const watchLag of [0, 0.6 * SECOND, 2.5 * SECOND, 12 * SECOND])
     it(`reads its own writes when watches lag by ${watchLag} ms`, async () => {
       const world = new SimulatedWorld({ latency: 300, watchLag });

@@ -12,8 +12,8 @@ const LIMITS = ['--require-permissions-boundary=arn:aws:iam::*:policy/bound', '-
 const NO_POLICY = '--allow-policy-arn=none';
 
 /**
- * Replaces the running manager by a manager with the given flags, and waits until the new manager has compared all
- * AWSFargateProfiles with AWS.
+ * Replaces the running manager with a manager that has the given flags, and waits until the new manager has compared
+ * all AWSFargateProfiles with AWS.
  */
 async function restartWith(world: SimulatedWorld, ...flags: readonly string[]): Promise<void> {
   for (const manager of world.managers) if (manager.ended === undefined) await world.stop(manager);

@@ -35,7 +35,7 @@ describe('objects of one tenant in regions that do not answer', () => {
       createTenantCluster(world, WEB);
       const dead = { namespace: 'team-a', name: 'dead', region: 'ap-south-1' };
       createTenantCluster(world, dead);
-      // The answer to a creation is awaited while the role is locked.
+      // The manager locks the role while it waits for the answer to CreateFargateProfile, which never arrives.
       world.aws.admin.addFault({ kind: 'no-answer-before', operation: 'CreateFargateProfile', region: dead.region });
       world.start();
       const apply = ({ namespace, name }: TenantCluster, object: string): unknown =>
@@ -56,7 +56,8 @@ describe('objects of one tenant in regions that do not answer', () => {
     const run = async (regions: number): Promise<Ms> => {
       const world = newWorld();
       for (const cluster of others) createTenantCluster(world, cluster);
-      // A few slots for each group make few in all, so that the regions could take all of them.
+      // With two slots for each group, the manager has only few slots in all, so the dead regions could occupy all of
+      // them.
       world.start('--awsfargateprofile-concurrency', '2');
       for (let region = 0; region < regions; region++) {
         const cluster = createDeadCluster(world, `xx-dead-${region}`);
@@ -142,8 +143,8 @@ describe('thousands of objects of one tenant', () => {
         await world.clock.advance(MINUTE);
         ticking = false;
         expect(total).to.be.at.least(200);
-        // Four reconciles of one worker can begin in four turns, and end together when a request that all of them wait for
-        // is answered.
+        // Four reconciles of one worker can begin in four different turns. They still end in the same turn if all of
+        // them wait for the same request.
         expect(most).to.be.at.most(4);
       });
     });

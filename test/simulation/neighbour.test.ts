@@ -195,7 +195,8 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     neighbour.createCluster({ ready: true });
     const role = (): string | undefined => world.aws.admin.roles().find(({ name }) => name === WEB_ROLE)?.arn;
     const roleARN = role();
-    // The deletion of the role comes again while EKS has not answered the guest's request.
+    // The manager tries to delete the role again while EKS has not yet answered the request to create the profile
+    // `guest`.
     const fault = world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: '500-before' });
     world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: 'slow-before:9000', times: 1 });
     world.delete('web');
@@ -242,8 +243,9 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.clock.advance(30 * MINUTE);
     expect(world.aws.admin.profiles()).to.deep.equal([taken, untagged]);
     expect(world.mutations()).to.deep.equal([]);
-    // Nothing tells that the profile without tags has anything to do with the second namespace. The other one may be that
-    // of the AWSFargateProfile, so the deletion waits until a user sets deletionPolicy to Retain.
+    // Nothing connects the profile without tags with the second namespace, so the deletion of `theirs-1` does not wait.
+    // The profile with tags could belong to `theirs-0`, so this deletion waits until a user sets deletionPolicy to
+    // Retain.
     expect(neighbour.profile('theirs-1')).to.equal(undefined);
     neighbour.patch(PLURAL, 'theirs-0', { spec: { deletionPolicy: 'Retain' } });
     await world.until('theirs-0 gone', () => neighbour.profile('theirs-0') === undefined);

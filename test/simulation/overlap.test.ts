@@ -6,7 +6,7 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 import { isTenantReady, tenantProfile } from './world/tenants.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 
-/** Longer than the overlap controller waits after a change. */
+/** Longer than the time for which the overlap controller waits after a change. */
 const TOLD = 5 * SECOND;
 
 describe('two objects whose selectors a pod can match both', () => {
@@ -18,7 +18,8 @@ describe('two objects whose selectors a pod can match both', () => {
     await world.startWithReady('shop');
     expect(overlapOf(world, 'shop')).to.include({ status: 'False', reason: 'NoOverlapSeen' });
     world.applyWith('all', { selectors: [{ namespace: '*' }] });
-    // The new object reads all profiles of the EKS cluster.
+    // For the new object, the manager reads all profiles of the EKS cluster, including that of `shop`. So the test
+    // counts the reads of the role of `shop`.
     const calls = () =>
       world.aws.admin.calls().filter(({ identifiers }) => identifiers['RoleName'] === 'prod-default_shop_fargate');
     const before = calls().length;
@@ -161,7 +162,8 @@ describe('two objects whose selectors a pod can match both', () => {
     await world.ready('all');
     await world.clock.advance(MINUTE);
     expect(reasonOf(world, 'shop')).to.equal('Shadowed');
-    // The manager has just seen its own CRD, and looks again after ten seconds.
+    // In this reconcile, the manager reads its CRD. Reconciles use the result for ten seconds, but the overlap
+    // controller must read the CRD again before it writes.
     world.triggerReconcile('shop');
     await world.clock.advance(SECOND);
     const before = world.profile('shop')?.metadata.resourceVersion;

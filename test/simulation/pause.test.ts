@@ -21,8 +21,9 @@ const WAYS = [
   ['its annotation', (world: SimulatedWorld, on: boolean) => annotate(world, on ? '' : null)],
 ] as const;
 
-// What a manager does at the begin and the end of a pause. Beside it, drain.test.ts pauses a drain, queue.test.ts an object
-// that waits, eks-cluster.test.ts the Cluster that an object has joined, and instance-groups.test.ts a group.
+// These tests check what a manager does at the beginning and the end of a pause. Other tests pause a drain
+// (drain.test.ts), a waiting object (queue.test.ts), the Cluster that an object has joined (eks-cluster.test.ts), and
+// an InstanceGroup (instance-groups.test.ts).
 describe('an object paused', () => {
   for (const [by, pause] of WAYS) {
     async function paused(): Promise<SimulatedWorld> {
@@ -142,7 +143,7 @@ describe('an object', () => {
       const world = new SimulatedWorld();
       await world.startWithReady('a');
       const { length } = world.mutations();
-      // This is the last call before the manager decides to detach the policies of the role.
+      // ListInstanceProfilesForRole is the last call before the manager decides to detach the policies of the role.
       const forget = world.aws.onCall(({ operation }, phase) => {
         const isLast = operation === 'ListInstanceProfilesForRole' && world.eksProfile('a') === undefined;
         if (phase !== 'after' || !isLast) return;

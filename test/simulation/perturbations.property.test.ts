@@ -21,19 +21,23 @@ import { type Perturbation, PerturbedWorld } from './world/perturbed-world.ts';
 
 interface History {
   readonly what: string;
-  /** What perturbs the history in `make test`; undefined: nothing. `make test-grid` perturbs it in every way. */
+  /** The kinds of the perturbations in `make test`; undefined: none. `make test-grid` uses all kinds. */
   readonly usual?: readonly Perturbation['kind'][];
-  /** Nothing in the API server tells a manager after a crash to look at AWS, so that it does so at its next resync. */
+  /**
+   * After a crash, nothing in the API server shows that AWS differs, so the next manager may notice it only at its next
+   * resync.
+   */
   readonly mayWaitForResync?: true;
   /** Does what users do, and waits until the manager has done its part. */
   readonly play: (world: PerturbedWorld) => Promise<void>;
 }
 
-/** How many events old lists are in `make test`. */
+/** How many events old the outdated lists are in `make test`. */
 const USUAL_AGE = 4;
 /**
- * By how much a crash may delay a history: the next manager lists all objects at its start and continues at once, but it
- * may miss the end of a change in EKS by one poll, of 5 s at most, and its first reconcile reads from AWS once more.
+ * The maximum time by which a crash may delay a history. The next manager lists all objects at its start and continues
+ * immediately. But it can notice the end of a change in EKS one poll later, that is, by up to 5 s, and its first
+ * reconcile reads from AWS once more.
  */
 const LONGEST_DELAY: Ms = 6 * SECOND;
 const AGES = [1, 2, 4, 8, 16, 32, 64];
@@ -51,7 +55,7 @@ async function create(world: PerturbedWorld, spec: object = {}, ...flags: readon
   await world.settled(WEB);
 }
 
-/** Creates the object as the first part of a history, which another history perturbs. */
+/** Creates the object without perturbations, because another history perturbs the creation. */
 async function createUnperturbed(world: PerturbedWorld, spec: object = {}): Promise<void> {
   await create(world, spec);
   world.begin();
@@ -207,7 +211,8 @@ const HISTORIES: readonly History[] = [
       await teardown.untilReady();
       world.begin();
       await teardown.deleteCluster();
-      // In an old list, a create request may still be without its answer.
+      // An outdated list can show a create request that has no answer yet. The manager then waits with the reason
+      // Propagating.
       const isExpected = (violation: string): boolean =>
         world.sawOldLists && violation.includes('waits for Propagating');
       expect(teardown.violations().filter((violation) => !isExpected(violation))).to.deep.equal([]);
@@ -218,7 +223,7 @@ const HISTORIES: readonly History[] = [
 
 const references = new Map<History, Promise<PerturbedWorld>>();
 
-/** The history without a perturbation. */
+/** Returns the history without perturbations. It is played only once. */
 function referenceFor(history: History): Promise<PerturbedWorld> {
   const reference = references.get(history) ?? playWith(history);
   references.set(history, reference);
@@ -239,7 +244,7 @@ async function expectSameEnd(history: History, ...perturbations: readonly Pertur
     const difference = diffStates(world.outcome, reference.outcome).join('\n');
     expect(world.outcome, difference).to.deep.equal(reference.outcome);
     expect(world.statuses.violations).to.deep.equal([]);
-    // None of these needs a user.
+    // No perturbation needs a user, so none may cause a further reason of the condition Stalled.
     expect(reference.statuses.stalledReasons).to.include.members(world.statuses.stalledReasons);
     if (perturbations.some(({ kind }) => kind !== 'crash')) return;
     expect(world.warnings()).to.deep.equal(reference.warnings());

@@ -12,9 +12,9 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 const GOLDEN = new URL('golden/', import.meta.url);
 
 /**
- * The usual objects, of which the golden texts have all lines: nothing was created yet, EKS is creating the profile, and
- * it is Ready. The golden text of another object has the differences from the one that is most alike. So a change of
- * what they have in common changes three texts.
+ * The usual objects, whose golden files contain all lines: nothing was created yet, EKS is creating the profile, and
+ * the object is Ready. The golden file of any other object contains only the differences from the most similar usual
+ * object. So if a line changes that all objects have, only three golden files change.
  */
 const USUAL = ['waiting-for-cluster', 'creating', 'ready'];
 
@@ -35,8 +35,8 @@ describe('an AWSFargateProfile shows', () => {
 });
 
 /**
- * Compares an AWSFargateProfile in one situation with a golden file. Then does what its messages ask the user to do, and
- * expects that the situation ends.
+ * Compares an AWSFargateProfile in one situation with a golden file. Then does what its messages ask the user to do,
+ * and expects that the situation ends.
  */
 async function expectPhase(phase: Phase): Promise<void> {
   const { name, options, until, remedy, endsAs } = phase;

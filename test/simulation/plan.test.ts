@@ -14,10 +14,10 @@ import { SimulatedWorld } from './world/simulated-world.ts';
 const POLICY = 'arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
 const REPLACE = { updateStrategy: { type: 'Replace' } };
 const DRAIN = { updateStrategy: { type: 'Replace', replace: { drainTimeout: '10m' } } };
-/** The one change that is not made in AWS. */
+/** The only change in a plan that is not a call to AWS. */
 const EVICTION = 'EvictPods Fargate profile "default_web"';
 
-/** What `capaf plan` computes for the named objects, without any write. */
+/** Returns the plan that `capaf plan` computes for the named objects. Expects that the planning writes nothing. */
 async function planFor(world: SimulatedWorld, ...names: readonly string[]): Promise<readonly PlannedObject[]> {
   const { accessKeyId, secretAccessKey } = world.aws.admin.registerKey({ account: ACCOUNT });
   const transport = new EmulatorRequestHandler(world.aws);
@@ -66,7 +66,10 @@ const madeIn = (world: SimulatedWorld, from: number): readonly string[] =>
       return `${operation} ${resource}`;
     });
 
-/** Makes an object with one spec, changes it while no manager runs, plans, and lets a manager do it. */
+/**
+ * Creates an object with the spec `before`, changes it to `after` while no manager runs, and plans. Then starts a
+ * manager, and expects that it makes exactly the planned changes.
+ */
 async function expectPlanHolds(
   before: object | undefined,
   after: object | 'delete',

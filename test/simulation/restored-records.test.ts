@@ -195,7 +195,7 @@ describe('two records of one object', () => {
       await world.replaced();
       await world.stopAll();
       const { length } = world.mutations();
-      // The other management cluster holds the object as of before, and its user wants something else.
+      // The other management cluster has the object from before the replacement, and its user wants a third spec.
       world.restore(home, { spec: THIRD });
       world.start();
       await world.shows('True/ManagedElsewhere', 'Stalled');

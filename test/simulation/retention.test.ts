@@ -8,7 +8,7 @@ const RETAIN = 'aws-fargate.cluster.x-k8s.io/retain';
 const retainAnnotation = (world: SimulatedWorld): string | undefined =>
   world.profile(WEB)?.metadata.annotations?.[RETAIN];
 
-/** Deletes the object, which must go at once and without a call to AWS. */
+/** Deletes the object, and expects that it is gone within a second, without a call to AWS. */
 async function expectReleased(world: SimulatedWorld): Promise<void> {
   const [profile, role, { length }] = [world.eksProfile(WEB), world.role(WEB), world.aws.admin.calls()];
   world.delete(WEB);
@@ -17,7 +17,10 @@ async function expectReleased(world: SimulatedWorld): Promise<void> {
   expect([world.eksProfile(WEB), world.role(WEB)]).to.deep.equal([profile, role]);
 }
 
-/** Creates the object once more, which adopts what the object before has left in AWS, and deletes it. */
+/**
+ * Creates the object again, so that it adopts the AWS resources that the deleted object has left. Then deletes the
+ * object.
+ */
 async function adoptAndFinish(world: SimulatedWorld): Promise<void> {
   const { arn } = world.eksProfile(WEB) ?? expect.fail('there is no profile');
   const { length } = world.mutations();

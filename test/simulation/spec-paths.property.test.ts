@@ -44,8 +44,8 @@ class PathWorld extends PerturbedWorld {
 }
 
 /**
- * Each spec has subnetIDs and a role: without them, EKS chooses subnets for a new profile, and an old profile keeps its own
- * subnets and role.
+ * Each spec has subnetIDs and a role. Otherwise the result would depend on the earlier specs: EKS chooses the subnets
+ * of a new profile, and an existing profile keeps its subnets and role.
  */
 const anySpec: fc.Arbitrary<Spec> = fc
   .tuple(
@@ -75,7 +75,10 @@ const MISTAKES: readonly (readonly [Spec, reason: string])[] = [
   [{ additionalTags: { 'aws:x': 'y' } }, 'TagsInvalid'],
 ];
 
-/** The result of the last spec, after each other spec had some time. */
+/**
+ * Applies each spec of the path for its number of seconds, and then the spec `last`. Returns the result of the last
+ * spec.
+ */
 async function resultOf(last: Spec, path: readonly (readonly [Spec, seconds: number])[] = []): Promise<unknown> {
   const world = new PathWorld();
   for (const [spec, seconds] of path) {

@@ -69,7 +69,10 @@ describe('profiles that wait for other profiles of their EKS cluster', () => {
 
 const pollAfter = (waited: Ms): Ms => Math.min(Math.max(waited / 8, SECOND / 2), 5 * SECOND);
 
-/** The object that is second reads all profiles when it becomes second, and when its turn comes. */
+/**
+ * How often the manager reads the profile that EKS is changing because of the next object in line: when that object
+ * becomes second, and when its turn comes.
+ */
 const READS_OF_OTHERS = 2;
 
 /** Returns how many polls the manager needs at most to see the end of a change, if each comes a tenth early. */

@@ -37,8 +37,8 @@ function describeWrite({ path, body }: KubeWrite): string {
 }
 
 /**
- * Describes a status patch in brief: by the reason of its condition Ready, or, if it has no conditions, by the names of
- * the patched fields. The manager writes a patch without conditions before it changes AWS.
+ * Describes a status patch in brief: by the reason of its condition Ready, or, if it has no such condition, by the
+ * names of the patched fields.
  */
 function describeStatus(status: Readonly<Record<string, unknown>>): string {
   const conditions = Array.isArray(status['conditions']) ? status['conditions'].map(asRecord) : [];
@@ -60,18 +60,18 @@ describe('the writes to the API server', () => {
       'metadata annotations, finalizers, labels, ownerReferences',
       // The manager adds its finalizer to the control plane once for all AWSFargateProfiles of a Cluster.
       'control plane finalizer',
-      // The record of the request for the role, and of the role's id before its policy is attached.
+      // These patches record the request for the role, and the role's id before the manager attaches a policy.
       'metadata annotations',
       'metadata annotations',
-      // The record of the request for the profile, and of the profile's id.
+      // These patches record the request for the profile, and the profile's id.
       'metadata annotations',
       'metadata annotations',
-      // After the CreateFargateProfile call, the manager writes only conditions and Events, which tell the user about
-      // the progress of the creation.
+      // While EKS creates the profile, the manager writes only conditions and Events, which tell the user about the
+      // progress of the creation.
       'status Creating',
       'event SuccessfulIAMRoleCreation',
       'event InitiatedCreateEKSFargateProfile',
-      // The profile is ACTIVE and as the spec asks for.
+      // The profile is ACTIVE and matches the spec.
       'metadata annotations',
       'status Ready',
       'event SuccessfulCreateEKSFargateProfile',

@@ -16,7 +16,10 @@ const roleIn = (world: SimulatedWorld): RoleView =>
 const profileTagsIn = (world: SimulatedWorld) =>
   world.aws.admin.profiles().find(({ name }) => name === PROFILE)?.tags ?? {};
 
-/** Writes into status, as a client that may write it, what the controller has allegedly put on profile and role. */
+/**
+ * Writes a status with tag keys, a role or predecessors that allegedly come from the controller. Any client that may
+ * write the status can do this.
+ */
 function claimInStatus(
   world: SimulatedWorld,
   claims: { readonly tagKeys?: readonly string[]; readonly role?: object; readonly predecessors?: readonly object[] },

@@ -51,7 +51,7 @@ export interface SubnetRequest {
   readonly id?: string;
   readonly isPublic?: boolean;
   readonly availabilityZone?: string;
-  /** Default: 251, those of a subnet with 256 addresses, of which AWS reserves five. */
+  /** Default: 251, because AWS reserves 5 of the 256 addresses of a /24 subnet. */
   readonly freeAddresses?: number;
 }
 
@@ -78,7 +78,7 @@ export interface ClusterChange extends AwsLocation {
   readonly authenticationMode?: AuthenticationMode;
   readonly deletionProtection?: boolean | 'absent';
   readonly nodegroupRoleArns?: readonly string[];
-  /** The API server of the EKS cluster: its URL, and its certificate authority in PEM and base64. */
+  /** The API server of the EKS cluster: its URL, and its certificate authority as base64-encoded PEM. */
   readonly apiServer?: { readonly endpoint: string; readonly certificateAuthority: string };
   /** The ARNs of the IAM roles that the ConfigMap aws-auth of the EKS cluster lists as roles of Fargate nodes. */
   readonly awsAuthRoleArns?: readonly string[];
@@ -266,7 +266,7 @@ export function createAdmin(emulator: Emulator) {
         cluster.updates = change.updateInProgressMs === 0 ? [] : [...cluster.updates, update];
       }
     },
-    /** Removes the EKS cluster and its Fargate profiles at once, without the checks and delays of DeleteCluster. */
+    /** Removes the EKS cluster and its Fargate profiles immediately, without the checks and delays of DeleteCluster. */
     removeCluster: (which: AwsLocation & { name: string }): void => {
       regionOf(which).region.clusters.delete(which.name);
     },
@@ -276,7 +276,7 @@ export function createAdmin(emulator: Emulator) {
       return addSubnets(regionOf(request).region, vpcId, request.subnets);
     },
 
-    /** Adds a Fargate profile to an EKS cluster at once, without the checks and delays of CreateFargateProfile. */
+    /** Adds a Fargate profile to an EKS cluster immediately, without the checks and delays of CreateFargateProfile. */
     putProfile: (request: ProfileRequest): ProfileView => {
       const { account, region } = regionOf(request);
       const cluster = clusterOf(request, request.cluster);
@@ -309,7 +309,8 @@ export function createAdmin(emulator: Emulator) {
       Object.assign(profile, transition(change.next));
     },
     /**
-     * Removes a Fargate profile from its EKS cluster at once, without the checks and delays of DeleteFargateProfile.
+     * Removes a Fargate profile from its EKS cluster immediately, without the checks and delays of
+     * DeleteFargateProfile.
      */
     removeProfile: (which: AwsLocation & { cluster: string; name: string }): void => {
       clusterOf(which, which.cluster).profiles.delete(which.name);
@@ -332,8 +333,8 @@ export function createAdmin(emulator: Emulator) {
       return viewRole(account, role);
     },
     /**
-     * Removes an IAM role at once, even if policies are attached to it. The access entries of the role stay, as in AWS.
-     * They become foreign, so that the check for resources that the manager has left behind ignores them.
+     * Removes an IAM role immediately, even if policies are attached to it. The access entries of the role stay, as in
+     * AWS. They become foreign, so that the check for resources that the manager has left behind ignores them.
      */
     removeRole: (which: AwsLocation & { name: string }): void => {
       const { account } = regionOf(which);

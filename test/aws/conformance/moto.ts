@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const requirements = join(import.meta.dirname, 'requirements.txt');
 
-/** The error of a test run on a machine where the server of moto, an AWS mock, cannot be installed or started. */
+/** The error when the server of moto, an AWS mock, cannot be installed or started on this machine. */
 export class MotoUnavailable extends Error {}
 
 export interface Moto {

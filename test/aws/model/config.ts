@@ -24,7 +24,7 @@ export interface Config {
     readonly maxProfilesPerCluster: number;
     /**
      * Whether CreateFargateProfile creates an access entry for a role whose earlier access entry a client has deleted.
-     * AWS documents only that EKS creates the entry for a role without one.
+     * AWS documents only that EKS creates an entry for a role that has none.
      */
     readonly accessEntryMadeAnew: boolean;
   };
@@ -49,7 +49,9 @@ export interface Config {
     readonly trustVisibleToEksMs: number;
     readonly maxRoles: number;
   };
-  /** The answers of Service Quotas and CloudWatch per account and region. They return no value for an absent entry. */
+  /**
+   * The values that Service Quotas and CloudWatch return, in every account and region; undefined: they return no value.
+   */
   readonly quotas: {
     readonly profilesPerCluster?: number;
     readonly fargateVCpus?: number;

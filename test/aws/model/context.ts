@@ -18,8 +18,8 @@ export interface Context {
    */
   readonly mayCaller: (action: string) => boolean;
   /**
-   * Whether the IAM policy of all callers allows the action. A simulation does not count as a check, so it is not
-   * recorded.
+   * Whether the IAM policy of all callers allows the action. Only the policy simulator of IAM asks this. Its questions
+   * are not authorization checks, so they are not recorded in `PolicyCheck.asked`.
    */
   readonly isAllowedByPolicy: (question: Question) => boolean;
 }

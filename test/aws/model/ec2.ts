@@ -3,8 +3,8 @@ import { AwsError } from './errors.ts';
 import { type Input, isRecord, stringMap } from './input.ts';
 
 /**
- * Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSubnets.html. Without pages, and with the
- * filter `subnet-id` only, which leaves out subnets that do not exist.
+ * Source: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSubnets.html. The emulator has no
+ * pagination and supports only the filter `subnet-id`. As in EC2, the result leaves out ids for which no subnet exists.
  */
 function describeSubnets(input: Input, { region }: Context): Output {
   const filters = isRecord(input['Filter']) ? Object.values(input['Filter']) : [];

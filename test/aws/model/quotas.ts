@@ -22,7 +22,7 @@ function getServiceQuota(input: Input, { state }: Context): Output {
 
 /**
  * Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_GetMetricStatistics.html. The emulator
- * has one metric, and one datapoint of it.
+ * has a single metric, with a single datapoint.
  */
 function getMetricStatistics(input: Input, { state }: Context): Output {
   const used = state.config.quotas.fargateVCpusInUse;
@@ -32,7 +32,9 @@ function getMetricStatistics(input: Input, { state }: Context): Output {
   return { Label: input['MetricName'], Datapoints };
 }
 
-/** https://docs.aws.amazon.com/eks/latest/userguide/monitoring-fargate-usage.html */
+/**
+ * The metric of Fargate's vCPU usage: https://docs.aws.amazon.com/eks/latest/userguide/monitoring-fargate-usage.html
+ */
 const FARGATE_VCPUS = JSON.stringify([
   'AWS/Usage',
   'ResourceCount',

@@ -96,7 +96,7 @@ export interface EmulatedCluster {
   tags: TagMap;
   nodegroupRoleArns: readonly string[];
   updates: readonly UpdateWindow[];
-  /** Undefined: an endpoint that no server has. */
+  /** The API server of the EKS cluster; undefined: no server runs at the cluster's endpoint. */
   apiServer?: { readonly endpoint: string; readonly certificateAuthority: string };
   transition?: { readonly at: number; readonly to: 'ACTIVE' | 'gone' };
 }

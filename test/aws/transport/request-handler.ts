@@ -35,8 +35,8 @@ export class EmulatorRequestHandler {
   readonly #isDated: boolean;
 
   /**
-   * With `isDated`, answers have the header Date, as those of AWS. It matters only to clients whose clock differs, and it makes
-   * the AWS SDK read the clock of this machine, so that a simulation would not be deterministic.
+   * With `isDated`, answers have the header Date, as in AWS. Only clients with a wrong clock need this header. It makes
+   * the AWS SDK read the clock of this machine, so simulations leave it out to stay deterministic.
    */
   constructor(emulator: Emulator, { isDated = false }: { readonly isDated?: boolean } = {}) {
     this.#emulator = emulator;
@@ -53,7 +53,8 @@ export class EmulatorRequestHandler {
     // AWS does.
     const exchange = this.#emulator.handle(toWire(request));
     const received = await Promise.race([exchange, aborted]);
-    // The manager aborts the signal of each call at its end, and an error with a stack trace costs time.
+    // The manager aborts the signal of each call when the call ends. Without this line, each abort would create an
+    // error with a stack trace, which takes time.
     if (received.kind === 'answer') abortSignal?.removeEventListener?.('abort', onAbort);
     const response = await toSdk(received, aborted);
     if (this.#isDated) response.headers['date'] = new Date(this.#emulator.clock.now()).toUTCString();

@@ -120,7 +120,8 @@ describe('clusterctl move between two management clusters', () => {
     return objects.map(({ spec, status = {} }) => ({
       spec,
       status: RESTORED_STATUS_FIELDS.map((field) => [field, status[field]]),
-      // SelectorsOverlap compares the objects with each other, and follows a second after the last of them.
+      // The manager sets SelectorsOverlap about a second after the last object has changed, so the state here may be
+      // outdated.
       conditions: status.conditions?.flatMap(({ type, status: is, reason }) =>
         type === 'SelectorsOverlap' ? [] : [[type, is, reason]],
       ),
@@ -149,8 +150,8 @@ describe('clusterctl move between two management clusters', () => {
   describe('there and back', () => {
     const names = ['web', 'retained', 'shares-1', 'shares-2', 'tracked', 'in-eks'];
     /**
-     * The AWSFargateProfiles that get no owner reference. Argo CD tracks `tracked`, and never prunes an object that has
-     * an owner reference. `in-eks` names no Cluster that could be its owner.
+     * The AWSFargateProfiles to which the manager adds no owner reference. Argo CD tracks `tracked`, and Argo CD never
+     * prunes an object that has an owner reference. `in-eks` names no Cluster that could be its owner.
      */
     const ownerless = ['tracked', 'in-eks'];
     let initial: readonly object[];
@@ -373,8 +374,8 @@ describe('clusterctl move between two management clusters', () => {
       const arrivals = watchProfiles(home);
       // `clusterctl move` drops the deletionTimestamp of the AWSFargateProfile `slow`, so the target's manager deletes
       // the object again. The test holds the request of this deletion. Meanwhile the target's manager reconciles the
-      // AWSFargateProfile `next`. That manager has not seen the deletion of `slow`, and learns from the list of profiles
-      // in EKS that it must wait.
+      // AWSFargateProfile `next`. That manager has not seen the deletion of `slow`, and learns from the list of
+      // profiles in EKS that it must wait.
       const resumed = gate('the deletion of slow at the target');
       proxy.holdRequests(resumed, ({ method, path }) => method === 'DELETE' && path === pathOf('slow', 'default'));
       const calls = await move(away, home);

@@ -93,8 +93,8 @@ async function expectNothingLeft({ folder, text }: RunningDemo): Promise<void> {
 }
 
 /**
- * Runs the suggested `capaf explain pod` after the suggested set-up, as a user does in a new terminal: in another folder,
- * with a PATH that has no Node.js. capaf exits with 2 if the profile has been ACTIVE for less than 30 seconds.
+ * Runs the suggested `capaf explain pod` after the suggested setup, as a user does in a new terminal: in another
+ * folder, with a PATH that has no Node.js. capaf exits with 2 if the profile has been ACTIVE for less than 30 seconds.
  */
 async function runSuggestedCapaf(text: string): Promise<string> {
   const [, suggestions = ''] = text.split('Try these commands in another terminal\n');

@@ -36,10 +36,10 @@ interface Deployment {
   };
 }
 
-// The test follows the README, docs/install.md, docs/quick-start.md, docs/observability.md, docs/upgrade.md and docs/uninstall.md in
-// this order, as a reader would, with the real make, clusterctl and kubectl. Only the deletion of docs/quick-start.md
-// comes after the upgrade. No kubelet runs the Deployment. So the test starts the manager itself, with the arguments
-// and the ServiceAccount of the Deployment.
+// The test follows the README, docs/install.md, docs/quick-start.md, docs/observability.md, docs/upgrade.md and
+// docs/uninstall.md in this order, as a reader would, with the real make, clusterctl and kubectl. Only the deletion of
+// docs/quick-start.md comes after the upgrade. No kubelet runs the Deployment. So the test starts the manager itself,
+// with the arguments and the ServiceAccount of the Deployment.
 describe('the README and docs/{install,quick-start,observability,upgrade,uninstall}.md', () => {
   let world: World;
   let terminal: Terminal;

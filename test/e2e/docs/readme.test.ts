@@ -32,7 +32,7 @@ interface Renamed {
   };
 }
 
-/** Without ages, the ids of subnets, and the widths of columns. */
+/** Replaces the ages and subnet ids in an output with placeholders, and each run of spaces with one space. */
 const normalized = (output: string): string =>
   output
     .replaceAll(/\d+[smhd](?:\d+[smh])?(?= ago|$)/gm, '<age>')
@@ -131,7 +131,9 @@ describe('the README and docs/install.md', () => {
     expect(referencesOf('AWSFargateProfile')).to.deep.equal(['eu-my-cluster', 'eu-my-cluster']);
   });
 
-  /** The API server of the test stands in for that of the EKS cluster, where two pods run on the profile `default_web`. */
+  /**
+   * Runs two pods on the profile `default_web`. The test's API server also stands in for the EKS cluster's API server.
+   */
   async function applyPods(): Promise<void> {
     await applyKubeconfigSecret(world, 'my-cluster');
     await world.createNamespace('shop');

@@ -14,7 +14,10 @@ const [FIRST, SECOND, THIRD, FOURTH, FIFTH] = [
   '9996-default_web',
 ] as const;
 
-/** As long as the `drainTimeout` of the test: the evictions, and the new pods, of a machine that runs other tests too. */
+/**
+ * The time limit for the drain of 500 pods, equal to its `drainTimeout`. The evictions take long on a machine that runs
+ * other tests too.
+ */
 const DRAIN_LIMIT_MS = 30 * 60_000;
 
 describe('a drain of different pods, past pauses and crashes', () => {
@@ -93,7 +96,7 @@ describe('a drain of different pods, past pauses and crashes', () => {
     await world.condition('web', 'Paused', { status: 'True' });
     await workload.protect('web', 2);
     const { accepted } = workload.authenticator;
-    // Longer than the 10 s after which a drain looks at its pods again.
+    // The pause is longer than 10 s, the interval at which a drain checks its pods.
     await delay(15_000);
     expect(workload.authenticator.accepted).to.equal(accepted);
     expect(await workload.readyOn(THIRD)).to.have.length(3);

@@ -226,7 +226,8 @@ describe('the real clusterctl, with a release of this provider in a local reposi
         variables: { AWS_REGION: 'eu-west-1', ...variables },
       });
       const applied = await world.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], stdout);
-      // Cluster API Provider AWS makes its templates with this version too, which all supported versions of Cluster API serve.
+      // Like the templates of Cluster API Provider AWS, the templates here use v1beta1, because all supported versions
+      // of Cluster API serve it.
       const deprecated =
         'Warning: cluster.x-k8s.io/v1beta1 Cluster is deprecated; use cluster.x-k8s.io/v1beta2 Cluster\n';
       expect(applied.stderr.replace(deprecated, '')).to.equal('');

@@ -18,9 +18,9 @@ const MONITORING_CRDS = ['servicemonitors', 'prometheusrules'].map((name) =>
 );
 const COMPONENTS = readdirSync(join(ROOT, 'config/components'));
 /**
- * The cluster-scoped kinds whose objects `clusterctl delete` deletes with --include-namespace and --include-crd,
- * without a rule for the prefix of the name. `clusterctl delete` and `clusterctl upgrade` delete a ClusterRole or a
- * ClusterRoleBinding only if its name begins with the namespace of the provider.
+ * The cluster-scoped kinds whose objects `clusterctl delete` deletes whatever their names are, with --include-namespace
+ * and --include-crd. `clusterctl delete` and `clusterctl upgrade` delete a ClusterRole or a ClusterRoleBinding only if
+ * its name begins with the namespace of the provider.
  */
 const DELETED_BY_KIND = ['Namespace', 'CustomResourceDefinition'];
 

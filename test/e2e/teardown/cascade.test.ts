@@ -14,7 +14,9 @@ import {
 import { type ManagedCluster, createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
 import { type World, fargateProfile, startWorld } from '../../world/world.ts';
 
-/** The finalizer that the core manager of Cluster API sets on every Machine. Source: `MachineFinalizer` of Cluster API. */
+/**
+ * The finalizer that the core manager of Cluster API sets on every Machine. Source: `MachineFinalizer` of Cluster API.
+ */
 const MACHINE_FINALIZER = 'machine.cluster.x-k8s.io';
 
 describe('a cluster teardown with the core manager of Cluster API and the garbage collector', () => {
@@ -141,8 +143,8 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
         infrastructureRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'AWSMachine', name: 'worker' },
       },
     });
-    // The core manager deletes the control plane if its cache has no Machine of the Cluster. Its finalizer on the Machine
-    // shows that its cache has the Machine.
+    // The core manager deletes the control plane as soon as its cache has no Machine of the Cluster. When the core
+    // manager has added its finalizer to the Machine, its cache contains the Machine.
     await eventually(async () => (await finalizersOf(world, machine)).includes(MACHINE_FINALIZER), {
       what: 'the finalizer of the core manager on the Machine',
     });

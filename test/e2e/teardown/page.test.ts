@@ -60,7 +60,10 @@ function arrowsOf(text: string): readonly string[] {
   });
 }
 
-/** Sorts requests as the API server executed them. It logs them in the order of its answers. */
+/**
+ * Sorts requests by the order in which the API server executed them. The audit log has them in the order of the
+ * answers.
+ */
 function inOrder(audit: readonly AuditEntry[]): readonly AuditEntry[] {
   const versionOf = ({ responseObject }: AuditEntry): number =>
     Number(responseObject?.metadata.resourceVersion ?? Number.MAX_SAFE_INTEGER);
@@ -117,7 +120,7 @@ describe('docs/teardown.md', function () {
   let world: World;
   let audit: readonly AuditEntry[];
   let calls: readonly CallRecord[];
-  /** Gives the profile that EKS deletes first the name that it has on the page. */
+  /** Renames the two profiles in a text, if necessary: on the page, EKS deletes `default_api` first. */
   let asOnPage: (text: string) => string;
 
   before(async function () {
@@ -130,7 +133,8 @@ describe('docs/teardown.md', function () {
     const cluster = await createClusterWithProfiles(world, 'prod', ['api', 'web']);
     world.aws.onCall(async ({ operation }, phase) => {
       // A retried DeleteCluster could succeed before the manager deletes the role, as docs/teardown.md explains. The
-      // test delays it until the manager has removed the control plane finalizer, so that the diagram has one order.
+      // test delays DeleteCluster until the manager has removed the control plane finalizer, so that all runs have the
+      // same order.
       if (phase === 'before' && operation === 'DeleteCluster' && world.aws.admin.profiles().length === 0)
         await eventually(
           async () => !(await finalizersOf(world, cluster.controlPlanePath)).includes(CONTROL_PLANE_FINALIZER),

@@ -41,7 +41,7 @@ export interface ArgoApplication {
   step(): Promise<Operation>;
   /** Continues the sync operation until it has ended. */
   finish(): Promise<Operation>;
-  /** Runs a whole sync operation. */
+  /** Runs a sync operation from its start to its end. */
   sync(): Promise<Operation>;
   state(): Promise<readonly ObjectState[]>;
   stop(): Promise<void>;

@@ -27,7 +27,7 @@ const NOBODY = JSON.stringify({
   Statement: [{ Effect: 'Allow', Principal: { AWS: 'arn:aws:iam::999999999999:root' }, Action: 'sts:AssumeRole' }],
 });
 
-/** The Deployment of config/default, as kubelets would report it. */
+/** Applies the manager's Deployment, with the status that it would have if `readyReplicas` of its pods were ready. */
 async function applyDeployment(world: World, readyReplicas: number): Promise<void> {
   const text = readFileSync(`${ROOT}/config/manager/deployment.yaml`, 'utf8').replace('controller:latest', 'capaf:dev');
   const deployment = parse(text) as { metadata: { labels: object } };
@@ -56,7 +56,7 @@ function messagesOf({ stdout }: ProgramResult, wanted: string): string {
   return found.map(({ message }) => `${message}\n`).join('');
 }
 
-/** Without what differs between runs. */
+/** Replaces the parts of the output that differ between runs with placeholders. */
 const normalized = (text: string): string =>
   text
     .replace(/(?<=^ +ok +capaf +)\S+$/m, '<version>')

@@ -27,7 +27,7 @@ const OWNED = {
   ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'u', controller: true }],
 };
 
-/** Times, and which of two relations of them holds: the profile may have been created in the same second. */
+/** Replaces times with a placeholder. */
 const withoutTimes = (text: string): string =>
   text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>').replace('may have been created', 'was created');
 
@@ -67,7 +67,7 @@ describe('capaf explain pod', () => {
     expect([program, command, kind]).to.deep.equal(['capaf', 'explain', 'pod']);
     const { stdout, stderr, code } = await capaf(args);
     const output = blocksOf('docs/cli.md').find(({ text }) => text.includes('Pod shop/web-7d9c'));
-    // A slow machine also tells on standard error what the command does.
+    // On a slow machine, capaf also writes its progress to standard error.
     expect(withoutTimes(stdout.trim()), stderr).to.equal(withoutTimes(output?.text.trim() ?? ''));
     expect(code).to.equal(2);
   });
@@ -108,7 +108,7 @@ describe('capaf explain pod', () => {
     const { stdout, code } = await capaf(['-f', '-', '--cluster', 'prod'], manifest, unreachable);
     expect(stdout).to.match(/^Fargate profile "default_web" takes Pod shop\/new\.\n/);
     expect(stdout).to.match(/Not seen:\n {2}EKS: .*ECONNREFUSED/);
-    // The profile may be ACTIVE for less than 30 s, of which the program warns.
+    // The exit code is 2 if the profile has been ACTIVE for less than 30 s, because capaf warns about this.
     expect(code).to.be.oneOf([0, 2]);
   });
 

@@ -18,13 +18,13 @@ import { runCapaf } from './run-capaf.ts';
 const golden = (name: string): URL => new URL(`golden/${name}.golden`, import.meta.url);
 const manifest = (...objects: readonly object[]): string => objects.map((each) => stringify(each)).join('---\n');
 
-/** Without the ids that differ between runs. */
+/** Replaces subnet ids, which differ between runs, with a placeholder. */
 const withoutIds = (text: string): string => text.replaceAll(/subnet-[0-9a-f]{17}/g, '<subnet>');
 
 const PAUSED = 'cluster.x-k8s.io/paused';
 const WEB = fargateProfile('web', { updateStrategy: { type: 'Replace' }, additionalTags: { team: 'a' } });
 
-/** Each has an EKS cluster `twin`. */
+/** The regions that have an EKS cluster with the name `twin`. */
 const TWIN_REGIONS = [REGION, 'eu-west-1'];
 
 describe('capaf plan', () => {
@@ -276,7 +276,8 @@ describe('capaf plan', () => {
     });
     await world.apply(...objects);
     for (const region of TWIN_REGIONS) await world.ready(`twin-${region}`);
-    // The first API server does not know the tokens of AWS, and the second has an endpoint without TLS.
+    // capaf can read the pods of neither cluster: the first API server does not accept EKS tokens, and the second
+    // endpoint has no TLS.
     const { url, caPath } = world.controlPlane;
     const certificateAuthority = readFileSync(caPath).toString('base64');
     const endpoints = { [REGION]: url, 'eu-west-1': 'http://10.0.0.1' };

@@ -20,7 +20,7 @@ const REFUSED = {
   ],
 };
 
-/** Ages, and the version of the API server of the tests. */
+/** Replaces ages and the version of the test's API server with placeholders. */
 const normalized = (text: string): string =>
   text.replaceAll(/\d+[smhd]$/gm, '<age>').replaceAll(/v1\.3[67]\.\d+/g, '<version>');
 
@@ -124,7 +124,7 @@ describe('capaf pods', () => {
     expect((await pods(...without)).stderr).to.equal(
       `capaf: EKS shows no endpoint with a certificate authority for EKS cluster ${name}. EKS shows both when the cluster is ACTIVE, ${remedy}\n`,
     );
-    // This API server does not know the tokens of AWS. test/integration/drain has one that does.
+    // This API server does not accept EKS tokens. The API server in test/integration/drain accepts them.
     world.aws.admin.setCluster({ name, apiServer: { endpoint: url, certificateAuthority } });
     expect((await pods(...without)).stderr).to.equal('capaf: listing pods: Unauthorized\n');
   });

@@ -14,7 +14,7 @@ export interface CapafOptions {
 /** The progress output of commands that take longer than a second. It depends on the speed of the machine. */
 const PROGRESS = /^.* …\n/gm;
 
-/** The environment of an administrator of the world. */
+/** The environment of an administrator who uses the API server and the emulated AWS of the test. */
 export const environmentOf = (world: World, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
   HOME: '/nonexistent',
   KUBECONFIG: world.controlPlane.kubeconfigPath,

@@ -18,7 +18,7 @@ interface Node {
 const nodesIn = (tree: readonly Node[]): readonly Node[] =>
   tree.flatMap((node) => [node, ...nodesIn(node.children ?? [])]);
 
-/** Without ages and the ids of subnets. */
+/** Replaces ages and subnet ids with placeholders. */
 const normalized = (text: string): string =>
   text.replaceAll(/\d+[smhd] ago/g, '<age>').replaceAll(/subnet-[0-9a-f]{17}/g, '<subnet>');
 

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 import type { World } from '../../world/world.ts';
 
-/** The Secret as Cluster API Provider AWS writes it. The API server of the world is the workload cluster too. */
+/**
+ * Creates the kubeconfig Secret of a Cluster, as Cluster API Provider AWS does. The test's API server is the workload
+ * cluster too.
+ */
 export async function applyKubeconfigSecret(
   world: World,
   cluster: string,
@@ -36,7 +39,10 @@ export interface FargatePodOptions {
   readonly status?: object;
 }
 
-/** A pod in namespace `shop` that EKS has given to a Fargate profile, as its kubelet would report it. */
+/**
+ * Creates a pod in namespace `shop` that EKS has assigned to a Fargate profile. `status` is what its kubelet would
+ * report.
+ */
 export async function applyFargatePod(
   world: World,
   name: string,

@@ -18,7 +18,9 @@ interface Initial {
 const CREATE_ANOTHER = 'create another AWSFargateProfile instead';
 
 const REPLACE = `set updateStrategy.type to Replace, or ${CREATE_ANOTHER}`;
-/** The fields that stay immutable with updateStrategy Replace, or need another change beside them. */
+/**
+ * The remedies in the messages about fields that Replace cannot change, or can change only together with another field.
+ */
 const CURES: Readonly<Record<string, string>> = {
   rolePath: `set updateStrategy.type to Replace and change roleName too, or ${CREATE_ANOTHER}`,
   rolePermissionsBoundary: CREATE_ANOTHER,
@@ -41,7 +43,7 @@ const LABELLED = { ...A, labels: { x: 'y' } };
 
 /**
  * Changes of the spec that the API server refuses once `status.initialization.provisioned` is true, with the reasons,
- * each as `field: message`. Before that it accepts them, so that users can correct mistakes.
+ * each as `field: message`. Before that, the API server accepts these changes, so that users can correct mistakes.
  */
 const IMMUTABLE_ONCE_PROVISIONED: readonly (readonly [
   what: string,
@@ -116,7 +118,7 @@ const ROLE_NAMES = [
 ];
 
 /**
- * Changes of the spec that the API server accepts also after `status.initialization.provisioned` is true. The object is
+ * Changes of the spec that the API server accepts even after `status.initialization.provisioned` is true. The object is
  * `foo`, unless another name is given.
  */
 const MUTABLE: readonly (readonly [what: string, before: Fields, change: Fields, status?: Fields, name?: string])[] = [
@@ -375,7 +377,7 @@ describe('validation of a change of an AWSFargateProfile', () => {
       withObject({ name: 'in-eks', before: { clusterName: undefined, eksCluster: { name: 'tools' } } }, false, act),
     );
 
-  // The oldest supported API server knows no selectable fields (Makefile, test-compatibility).
+  // The oldest supported API server does not support selectable fields (Makefile, test-compatibility).
   it('selects objects by the field spec.clusterName or spec.eksCluster.name', () =>
     withBoth(async () => {
       for (const [fieldSelector, name] of [

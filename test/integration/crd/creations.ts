@@ -38,7 +38,9 @@ const POLICY = 'arn:aws:iam::aws:policy/CloudWatchLogsFullAccess';
 const invalid = (path: string, value: string, message: string): string =>
   `spec.${path}: Invalid value: ${JSON.stringify(value)}: ${message}`;
 
-/** A field: how to create a spec with a value in it, and its name in the API server's messages. */
+/**
+ * A field of the spec: its path in the API server's messages, and a function that returns a spec with a value in it.
+ */
 interface Place {
   readonly path: string;
   readonly specWith: (value: string) => Spec;
@@ -89,7 +91,7 @@ const numbered = (count: number): readonly string[] => Array.from({ length: coun
 const inEks = (eksCluster: object): Spec => ({ clusterName: undefined, eksCluster });
 const LONG_NAME = `-${'a'.repeat(100)}`;
 
-/** New AWSFargateProfiles. */
+/** Specs of new AWSFargateProfiles, with the reasons for which the API server refuses them. */
 const ROWS: readonly Row[] = [
   ['only the required fields', {}],
   ['no clusterName', { clusterName: undefined }, NO_CLUSTER],

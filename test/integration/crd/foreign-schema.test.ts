@@ -34,7 +34,8 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
       fargateProfile('ending', { clusterName: 'ending' }),
     );
     await Promise.all(['plain', 'kept', 'living', 'ending'].map((name) => world.ready(name)));
-    // The deletions of the others end the overlap with this object, which the manager must not write then.
+    // The next test deletes `plain` and `kept`, whose overlap with `living` then ends. The manager must not write this
+    // to `living` under the foreign schema, so the test first waits until `living` shows the overlap.
     await eventually(async () => {
       const overlap = messageOf(await object('living'), 'SelectorsOverlap');
       return ['plain', 'kept'].every((name) => overlap.includes(`default/${name}`));

@@ -60,8 +60,8 @@ describe('the keeper of the CRD, beside the real manifests of Cluster API Provid
 
   /**
    * Waits until the manager has restored the CRD: the API server has the CRD of this provider and no webhook of Cluster
-   * API Provider AWS for AWSFargateProfiles, and the manager has recorded which objects lost fields. The API server calls
-   * a webhook for a moment after its removal, so the function also waits until a dry run of a write succeeds.
+   * API Provider AWS for AWSFargateProfiles, and the manager has recorded which objects lost fields. The API server
+   * calls a webhook for a moment after its removal, so the function also waits until a dry run of a write succeeds.
    */
   const restored = (): Promise<unknown> =>
     eventually(

@@ -10,7 +10,10 @@ import { PROFILE_CRD, startCapaInstallation } from '../../world/cluster-api/capa
 import { type World, OUR_CRD, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** Each release of Cluster API Provider AWS is imagined to keep the versions of the release before. */
+/**
+ * The versions of two imagined later releases of Cluster API Provider AWS. The second release keeps the version of the
+ * first.
+ */
 const LATER_VERSIONS = ['v1beta3', 'v1beta4'] as const;
 const KEEPER_RBAC = `${ROOT}config/components/crd-keeper/rbac.yaml`;
 

@@ -114,7 +114,8 @@ describe('a Reflector with a real API server', () => {
     await create('widgets', 'before');
     await shows('before');
     connected.proxy.swallow();
-    // The client closes a connection that is idle for 60 s. In a test whose time stands still, a lost request does that.
+    // The client closes connections that are idle for 60 s, but the clock of this test stands still. A request that
+    // gets no answer closes an idle connection, too.
     for (let idle = connected.proxy.accepted - 1; idle > 0; idle--)
       await connected.client.discover('/api', { signal: AbortSignal.timeout(500) }).catch(() => {});
     await create('widgets', 'during');

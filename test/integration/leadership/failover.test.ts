@@ -7,7 +7,7 @@ import type { LeaseHistory, LeaseVersion } from '../../world/manager/lease-histo
 import { mutationsOutsideLease, leaseHistoryOf } from '../../world/manager/lease-history.ts';
 import { type World, fargateProfile, startWorld } from '../../world/world.ts';
 
-/** Long enough that a manager on a busy machine renews the Lease in time. */
+/** The lease duration. It is long enough that a manager on a busy machine renews the Lease in time. */
 const LEASE_MS = 10_000;
 /** The namespace of the manager. The Lease and the Events about the Lease are in it, too. */
 const OF_MANAGER = { namespace: 'capaf-system' };

@@ -5,7 +5,7 @@ import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
 import { leaseHistoryOf } from '../../world/manager/lease-history.ts';
 import { type World, fargateProfile, startWorld } from '../../world/world.ts';
 
-/** How many renewals after the start of the hanging writes show that they do not hinder the next one. */
+/** How often the leader must renew its Lease while the writes hang. */
 const RENEWALS = 5;
 /**
  * The number of AWSFargateProfiles. It is larger than the number of connections that the manager has to the API server.

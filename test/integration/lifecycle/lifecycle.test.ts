@@ -6,7 +6,8 @@ import { type World, ACCOUNT, fargateProfile, startWorld } from '../../world/wor
 
 const EKS_POLICY = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';
 
-// The simulation proves metadata, conditions, events, the role and the order of the calls (ready.golden, lifecycle.test.ts).
+// The simulation (ready.golden, lifecycle.test.ts) checks the metadata, conditions, Events, the role, and the order of
+// the calls.
 describe('the lifecycle of an AWSFargateProfile with clusterName and selectors alone', () => {
   let world: World;
   let created: RawObject;

@@ -74,7 +74,7 @@ describe('the permissions of config/rbac', () => {
     await removeTagTwice();
     await world.delete('gone');
     await world.gone('gone');
-    // The manager lets a retained object go only after it has read the namespace.
+    // The manager removes the finalizer of a retained object only after it has read the namespace.
     const retained = { clusterName: 'none', deletionPolicy: 'Retain' };
     await world.apply(fargateProfile('retained', retained, { finalizers: [FINALIZER] }));
     await world.delete('retained');

@@ -22,7 +22,8 @@ import {
 const RESTORED = ['under-reject', 'under-replace'] as const;
 const NAMES = ['retained', 'stripped', 'bare', 'taken', 'renamed', ...RESTORED] as const;
 
-// EKS keeps a predecessor for 30 s, so all objects are replaced at once, each in an EKS cluster of its own.
+// The manager keeps a predecessor for 30 s. To save time, the test replaces all profiles at the same time, each in its
+// own EKS cluster.
 describe('an object whose profile has a derived name since a replacement', () => {
   let world: World;
   const backups = new Map<string, Awaited<ReturnType<typeof backUp>>>();
@@ -78,7 +79,8 @@ describe('an object whose profile has a derived name since a replacement', () =>
         await world.condition(name, 'Stalled', { status: 'True', reason: 'ManagedElsewhere' });
         expect(profilesOf(world, name).map(({ status }) => status)).to.deep.equal(['ACTIVE']);
       }
-      // Git applies the present spec, which shows that the profile is the one that this object asks for.
+      // When Git applies the current spec again, the profile in EKS matches the spec, so the manager accepts the
+      // profile as the object's.
       await Promise.all(RESTORED.map((name) => change(world, name, { ...REPLACE, ...OTHER })));
       for (const name of RESTORED) {
         await world.condition(name, 'Stalled', { status: 'False' }, { generation: 2 });
@@ -90,7 +92,8 @@ describe('an object whose profile has a derived name since a replacement', () =>
     });
 
     it('deletes the profile if it has lost status and record, and is deleted before its first reconcile', async () => {
-      // The role goes a minute after the start: until then, a request of the lost record may still show its result.
+      // The manager deletes the role only a minute after its start, because until then a request that the lost record
+      // contained may still show its result in AWS. So the test waits for the profile alone.
       await eventually(() => namesOf(world, 'bare').length === 0, { what: 'the deletion of the profile' });
       expect(changesOf('bare')).to.deep.equal([['Delete 9999-default_bare']]);
     });

@@ -117,7 +117,7 @@ describe('two management clusters with different specs of one object', () => {
     await change(home, 'web', { deletionPolicy: 'Retain' });
     await home.gone('web');
     expect(changes()).to.deep.equal([]);
-    // The home cluster gets the object again, as of long ago, and its user takes the profile over.
+    // The object gets its first spec again in the home cluster, and its user takes the profile over with an annotation.
     await away.stopManager();
     await lose(away, 'web');
     const annotations = { [TAKE_OVER]: idOf(profile) };

@@ -30,7 +30,7 @@ describe('an object that names an EKS cluster, and has joined its control plane'
   });
   after(() => world.finish());
 
-  /** The objects stay in the API server, which answers 404 for them while the version is not served. */
+  /** Sets whether the API server serves control planes. If not, it answers 404 for them, but keeps the objects. */
   async function serveControlPlanes(served: boolean): Promise<void> {
     const [crd] = (await loadCrds(STAND_IN_CRDS)).filter(({ metadata }) => metadata.name === CONTROL_PLANES);
     if (crd === undefined) throw new Error('there is no CRD of control planes');

@@ -18,7 +18,7 @@ import {
   severalComparisons,
 } from './records.ts';
 
-/** What another version of the CRD lacks, with the rules that name these fields. All other fields are ours. */
+/** The fields of our CRD that another version of the CRD lacks, and the validation rules, which name these fields. */
 const LACKING = ['updateStrategy', 'predecessors', 'activeSince', 'createRequestedAt', 'x-kubernetes-validations'];
 
 async function crdWithoutFields(): Promise<readonly CrdManifest[]> {

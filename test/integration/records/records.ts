@@ -11,14 +11,14 @@ export const TAKE_OVER = 'aws-fargate.cluster.x-k8s.io/take-over';
 export const RECORD = 'aws-fargate.cluster.x-k8s.io/record';
 const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 
-/** The manager compares each object with AWS all the time. */
+/** Makes the manager compare each object with AWS all the time. */
 export const EAGER = { flags: ['--sync-period', '500ms'] };
 export const REPLACE = { updateStrategy: { type: 'Replace' } };
 export const FIRST = { selectors: [{ namespace: 'first' }] };
 export const OTHER = { selectors: [{ namespace: 'other' }] };
 export const THIRD = { selectors: [{ namespace: 'third' }] };
 
-/** The object as a backup of the management cluster has it. */
+/** Returns the object as a backup of the management cluster contains it. */
 export async function backUp(world: World, name: string): Promise<RawObject> {
   return (await world.profile(name)) ?? expect.fail(`there is no object ${name}`);
 }
@@ -30,7 +30,7 @@ export async function lose(world: World, name: string): Promise<void> {
   await world.gone(name);
 }
 
-/** Creates the object of a backup again. No manager of this management cluster runs. */
+/** Creates the object of a backup again, while no manager of this management cluster runs. */
 export async function restore(
   world: World,
   { apiVersion, kind, metadata, spec, status }: RawObject,
@@ -66,7 +66,7 @@ export async function change(world: World, name: string, spec: object): Promise<
   await world.patch(name, { spec });
 }
 
-/** Waits until the object has replaced its profile, and the new one is its only one. */
+/** Waits until the object is Ready and the profile that replaces the former profile is its only one. */
 export async function replaced(world: World, name: string): Promise<void> {
   const isOver = (): boolean => namesOf(world, name).every((each) => each.startsWith('9999-'));
   await eventually(isOver, { what: `the end of the replacement of ${name}` });
@@ -79,5 +79,5 @@ export async function replaced(world: World, name: string): Promise<void> {
   );
 }
 
-/** Long enough for a few comparisons with AWS, each of which could do harm. */
+/** Waits long enough for a few comparisons with AWS, so that the test notices if one of them changes something. */
 export const severalComparisons = (): Promise<void> => delay(3_000);

@@ -4,7 +4,7 @@ import { eventually } from '../../support/eventually.ts';
 import { type World, fargateProfile, startWorld } from '../../world/world.ts';
 import { EAGER, FIRST, OTHER, REPLACE, change, namesOf, profilesOf } from './records.ts';
 
-/** EKS keeps a predecessor beside its successor for at least this long. */
+/** The manager keeps a predecessor next to its successor for at least this long. */
 const OVERLAP_MS = 30_000;
 
 describe('a replacement whose new profile vanishes after 20 s', () => {
@@ -35,7 +35,7 @@ describe('a replacement whose new profile vanishes after 20 s', () => {
     const deletion = world.aws.log
       .read({ operation: 'DeleteFargateProfile' })
       .find(({ identifiers }) => identifiers['fargateProfileName'] === 'default_web');
-    // AWS's time has whole seconds.
+    // The manager uses the time in the Date header of AWS, which has whole seconds.
     expect(deletion?.at).to.be.above(next.createdAt + OVERLAP_MS - 1_000);
     await world.delete('web');
     await world.gone('web');

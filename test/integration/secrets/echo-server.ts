@@ -1,13 +1,18 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { listenOnLoopback } from '../../support/proxies/listen.ts';
 
-/** A server that quotes each request with its headers, in its own answers: a debugging proxy, or a careless gateway. */
+/**
+ * A server whose answers quote the request with its headers, as those of a debugging proxy or a careless gateway do.
+ */
 export interface EchoServer {
   readonly host: string;
   close(): Promise<void>;
 }
 
-/** Answers are errors in the form that the client expects: a page, an error of STS, or damaged JSON with credentials. */
+/**
+ * Starts a server that answers with errors in the form that each client expects: a page, a Status of the API server, an
+ * error of STS, or `damagedJson` in place of credentials.
+ */
 export async function startEchoServer(damagedJson: string): Promise<EchoServer> {
   const server = createServer((request, response) => {
     const quoted = quote(request);

@@ -11,7 +11,7 @@ import { type World, fargateProfile, pathOf, startWorld } from '../../world/worl
 import { PROGRAM } from '../capaf/run-capaf.ts';
 import { startEchoServer, type EchoServer } from './echo-server.ts';
 
-/** Each secret says where it comes from. */
+/** Secrets that no output may contain. The text of each secret says where the secret comes from. */
 const SECRET = {
   pluginArgument: 'hush-plugin-argument-1',
   pluginEnvironment: 'hush-plugin-environment-2',
@@ -25,7 +25,7 @@ const SECRET = {
   file: 'hush-file-10',
 } as const;
 
-/** In the forms in which a header or a URL may have it. */
+/** Returns the forms in which a header or a URL may contain the secret. */
 const formsOf = (secret: string): readonly string[] => [
   secret,
   encodeURIComponent(secret),
@@ -90,7 +90,10 @@ describe('what the manager and capaf show', () => {
   };
   const withPassword = (scheme: string, host: string): string => `${scheme}://ann:${SECRET.password}@${host}`;
 
-  /** What capaf does, and a part of its output that shows that it came to the source of the secret. */
+  /**
+   * A command line of capaf. `shows` is a part of the output, which proves that capaf has read the source of the
+   * secret.
+   */
   interface Row {
     readonly args: readonly string[];
     readonly env?: () => Readonly<Record<string, string>>;

@@ -20,7 +20,7 @@ const fault = (world: SimulatedWorld, operation: string, kind: FaultKind): void 
 const noFaults = (world: SimulatedWorld): void => world.aws.admin.clearFaults();
 const allowAll = (world: SimulatedWorld): void => world.aws.admin.allow();
 
-/** Replaces the subnets that the control plane lists by one private subnet with the given id. */
+/** Replaces the subnets that the control plane lists with one private subnet with the given id. */
 const listSubnet = (world: SimulatedWorld, id: string): void =>
   patchControlPlane(world, { spec: { network: { subnets: [{ id, resourceID: id, isPublic: false }] } } });
 

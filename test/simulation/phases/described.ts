@@ -1,6 +1,6 @@
 import type { KubeObject } from 'controller-runtime/client';
 
-/** An Event of core/v1, as far as the golden texts have it. */
+/** An Event of core/v1, with the fields that this file uses. */
 export interface DescribedEvent extends KubeObject {
   readonly type: string;
   readonly reason: string;
@@ -30,12 +30,13 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
 ];
 
 const SOURCE = 'cluster-api-provider-aws-fargate';
-/** Each object has these, and their values say nothing. */
+/** The fields of the metadata that the golden files omit, because their values say nothing about the situation. */
 const SKIPPED = ['creationTimestamp', 'deletionGracePeriodSeconds', 'managedFields', 'resourceVersion', 'uid'];
 
 /**
- * The object as its user sees it: a line for each field, then one for each condition, then one for each Event. Each begins
- * with a key and a colon. A message that repeats that of a condition is replaced by the type of the condition.
+ * Returns the object as its user sees it, in lines that begin with a key and a colon: a line for each field, then one
+ * for each condition, then one for each Event. If a message repeats the message of a condition, the type of that
+ * condition replaces it.
  */
 export function linesOf(object: KubeObject, events: readonly DescribedEvent[]): readonly string[] {
   const { metadata, spec, status = {}, apiVersion, kind } = object;
@@ -78,7 +79,10 @@ export function linesOf(object: KubeObject, events: readonly DescribedEvent[]): 
   ].map((line) => PLACEHOLDERS.reduce((all, [pattern, placeholder]) => all.replaceAll(pattern, placeholder), line));
 }
 
-/** The lines in which an object differs from a usual one, and the keys of those that it lacks. */
+/**
+ * Returns the lines that the usual object does not have, and the keys of the usual object's lines that the object
+ * lacks.
+ */
 export function differencesFrom(usual: readonly string[], lines: readonly string[]): readonly string[] {
   const keys = new Set(lines.map(keyOf));
   const absent = usual.map(keyOf).filter((key) => !keys.has(key));
@@ -90,7 +94,7 @@ export function differencesFrom(usual: readonly string[], lines: readonly string
 
 const keyOf = (line: string): string => line.slice(0, line.indexOf(': '));
 
-/** A list without objects is one line. */
+/** Returns a line for each field of a value. A list without objects is one line. */
 function fieldsOf(value: unknown, path: string): readonly string[] {
   if (Array.isArray(value))
     return value.some((item) => typeof item === 'object')

@@ -23,7 +23,7 @@ const FOREIGN_VERSIONS = crd.spec.versions.map((version) => ({
 export const serveForeignSchema = (world: SimulatedWorld): void =>
   serveCrd(world, { 'cluster.x-k8s.io/provider': 'infrastructure-aws' }, FOREIGN_VERSIONS);
 
-/** Replaces the installed CRD. */
+/** Replaces the versions of the installed CRD with versions that lack the fields that only this project defines. */
 export const serveForeignVersions = (world: SimulatedWorld): void =>
   world.patch(CRD_KIND.plural, CRD_NAME, { spec: { versions: FOREIGN_VERSIONS } });
 

@@ -6,7 +6,9 @@ import { STATIC_IDENTITY, identity, keysSecret } from '../../world/aws/identitie
 
 export type Keys = Parameters<typeof keysSecret>[1];
 
-/** Makes the fake API server stop serving the identity kinds, as before the installation of Cluster API Provider AWS. */
+/**
+ * Makes the fake API server stop serving the identity kinds, as before the installation of Cluster API Provider AWS.
+ */
 export const unserveIdentities = (world: SimulatedWorld): void =>
   IDENTITIES.forEach(({ plural }) => world.api.unserve(plural));
 export const serveIdentities = (world: SimulatedWorld): void => IDENTITIES.forEach((kind) => world.api.serve(kind));

@@ -12,7 +12,8 @@ import { USUAL } from './usual.ts';
 
 /**
  * The situations of an AWSFargateProfile that the tests compare with golden files, by the title of their group. The
- * usual objects, from which the golden texts of the others differ, come first, so that UPDATE_GOLDEN=1 writes them first.
+ * usual objects come first, because the other golden files contain only differences from theirs. So UPDATE_GOLDEN=1
+ * writes the golden files of the usual objects first.
  */
 export const PHASE_GROUPS: Readonly<Record<string, readonly Phase[]>> = {
   'the usual life': USUAL,

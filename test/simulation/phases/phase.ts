@@ -100,7 +100,7 @@ export function removeHeldFinalizers(world: SimulatedWorld): void {
   }
 }
 
-/** Removes an object from the API server at once, even if it has finalizers. */
+/** Removes an object from the API server immediately, even if it has finalizers. */
 export function removeAtOnce(world: SimulatedWorld, plural: string, name: string): void {
   world.patch(plural, name, { metadata: { finalizers: null } });
   world.remove(plural, name);

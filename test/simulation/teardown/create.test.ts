@@ -30,7 +30,7 @@ describe('a create that coincides with a teardown', () => {
           deleteHeld(world, 'clusters', CLUSTER);
           act(world);
         }
-        // The deletion of the object would also stop the creation.
+        // The test delays the deletion of the object, because it would also stop the creation.
         if (method === 'DELETE') await sleep(world.clock, MINUTE, signal);
         return undefined;
       };

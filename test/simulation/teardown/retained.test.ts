@@ -8,7 +8,7 @@ const LAG = 5 * MINUTE;
 
 /**
  * Makes a change of a Cluster or control plane that the manager's watches show only after {@link LAG}. Later changes of
- * objects of other kinds show at once.
+ * objects of other kinds show immediately.
  */
 function changeUnseen(world: SimulatedWorld, change: () => void): void {
   const { watchLag } = world.api;

@@ -24,9 +24,9 @@ export interface AccountSnapshot {
  * cluster at a time, and Fargate profile "x" is being deleted.`
  */
 const PROFILE_AHEAD = /, and Fargate profile "(.+)" is ([^.]+)\./;
-/** The EKS status in the words of such a message. With other words, the profile need only have existed. */
+/** The EKS status for the words in such a message. If the message has other words, the profile may have any status. */
 const STATUS_OF: Readonly<Record<string, string>> = { 'being created': 'CREATING', 'being deleted': 'DELETING' };
-/** The reasons of the condition Deleting when only the test disturbs the manager: it kills it, or lets AWS calls fail. */
+/** The allowed reasons of the condition Deleting in a test that only kills the manager or lets AWS calls fail. */
 const ALLOWED_REASONS: readonly string[] = ['DeletingProfile', 'WaitingForSibling', 'AWSUnavailable'];
 
 /** Collects each status that contradicts AWS, and each object that is gone too early, in the teardown of a cluster. */

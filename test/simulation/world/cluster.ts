@@ -17,8 +17,8 @@ export const CONTROL_PLANE_REF = {
 };
 
 /**
- * Creates an EKS cluster in the AWS emulator, unless it is given, and a Cluster with a ready control plane in the fake API
- * server.
+ * Creates an EKS cluster in the AWS emulator, unless it is given, and a Cluster with a ready control plane in the fake
+ * API server.
  */
 export function createCluster(
   world: Pick<SimulatedWorld, 'aws' | 'create' | 'patch'>,

@@ -14,13 +14,15 @@ import type { KubeWrite } from './trace.ts';
 /**
  * One disturbance of the manager, as in Sieve (OSDI 2022):
  * - `crash`: right after the n-th effective write of the managers to AWS or the API server, the manager crashes, and a
- *   new one starts.
- * - `lag`: right after the n-th event, the manager crashes. The new one gets lists that are `behind` events old, and its
- *   watches are {@link LATE} ms late.
- * - `unseen`: no watch sends the n-th event. They send the next state of the object, or after {@link LATE} ms this one.
+ *   new manager starts.
+ * - `lag`: right after the n-th event, the manager crashes. The new manager gets lists that are `behind` events old,
+ *   and its watches are {@link LATE} ms late.
+ * - `unseen`: the watches omit the n-th event. If the object changes within {@link LATE} ms, they send that change
+ *   instead. Otherwise they send the omitted event late.
  * - `fault`: the n-th AWS call fails.
  *
- * `n` counts writes, events or calls from 1. An event is a change of an object of a kind in {@link WATCHED} by any client.
+ * `n` counts writes, events or calls from 1. An event is a change of an object of a kind in {@link WATCHED} by any
+ * client.
  */
 export type Perturbation =
   | { readonly kind: 'crash' | 'unseen'; readonly nth: number }
@@ -32,15 +34,16 @@ const LATE: Ms = 10 * SECOND;
 const WATCHED = ['clusters', 'awsmanagedcontrolplanes', PLURAL];
 
 /**
- * A failure without effect, one with effect, no answer, and a throttled call. A reset connection or the page of a load
- * balancer is to the manager the same failure as a 500, which test/integration/aws/sessions.test.ts shows.
+ * The faults: a 500 before or after the execution of the call, no answer after the execution, and a throttling error.
+ * The manager treats a reset connection and the page of a load balancer like a 500, as AWS being unavailable
+ * (isUnavailable in pkg/cloud/errors/error-codes.ts).
  */
 const FAULTS: readonly FaultKind[] = ['500-before', '500-after', 'no-answer-after', 'throttle'];
 
 /** All durations are fixed, so that a perturbation does not change those of later calls. */
 const AWS: ConfigPatch = { eks: { createMs: 1.5 * SECOND, deleteMs: SECOND }, latencyMs: 200 };
 
-/** What a history has led to. Equal for each run of the history, however the run was perturbed. */
+/** The result of a history. All runs of a history must have the same result, with any perturbations. */
 export interface Outcome {
   /** The API objects and AWS at each moment of rest, without ids and times. */
   readonly states: readonly unknown[];
@@ -62,9 +65,9 @@ export class PerturbedWorld extends SimulatedWorld {
   private readonly firstVersion: number;
   /** How many writes, events and AWS calls there were before the part of the history that is perturbed. */
   private begun = { effects: 0, events: 0, calls: 0 };
-  /** The AWS calls of the history, which has ended. */
+  /** The AWS calls of the history; empty until its end. */
   private calls: readonly CallRecord[] = [];
-  /** Unseen events, until a newer one of the same object. */
+  /** The omitted events, by object. A newer event of the same object removes an omitted event. */
   private readonly unseen = new Map<string, StoredEvent>();
   private isOver = false;
   /** The flags with which a new manager starts after a crash. */
@@ -156,7 +159,7 @@ export class PerturbedWorld extends SimulatedWorld {
     };
   }
 
-  /** Waits until each object is Ready as its spec now is, and nothing of an earlier spec is left. */
+  /** Waits until each object is Ready with its current spec and has no predecessor left. */
   async settled(...names: readonly string[]): Promise<void> {
     const isSettled = (name: string): boolean =>
       this.isReady(name) &&
@@ -171,7 +174,7 @@ export class PerturbedWorld extends SimulatedWorld {
     this.states.push(stateOf(this));
   }
 
-  /** Ends the first part of a history, in which {@link moments} has no moment. */
+  /** Ends the first part of a history, in which {@link moments} perturbs nothing. */
   begin(): void {
     const { effects, events } = this;
     this.begun = { effects: effects.length, events: events.length, calls: this.aws.admin.calls().length };
@@ -210,7 +213,7 @@ export class PerturbedWorld extends SimulatedWorld {
     return { states: this.states, changes: this.changes };
   }
 
-  /** Ends the history, and deletes what is left. */
+  /** Ends the history, and deletes the remaining objects. */
   async end(): Promise<void> {
     this.isOver = true;
     this.duration = this.elapsed;
@@ -229,13 +232,13 @@ function stateOf(world: SimulatedWorld): unknown {
   return withoutIds([objects, { ...aws, roles: roles.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }]);
 }
 
-/** A copy without the values that differ between two runs: ids, versions and times, and the mirror of status. */
+/** Returns a copy without the values that differ between two runs: ids, versions, times, and the record annotation. */
 export function withoutIds(value: unknown): unknown {
   const text = JSON.stringify(value, (key, inner: unknown) => (DROPPED.includes(key) ? undefined : inner));
   return JSON.parse(text.replaceAll(ID_OR_TIME, '<id or time>')) as unknown;
 }
 
-/** The annotation repeats status, and is only brought up to date at the beginning of the next reconcile. */
+/** The record repeats values of status, and the manager may update it only at the beginning of the next reconcile. */
 const DROPPED = ['uid', 'id', 'resourceVersion', 'creationTimestamp', 'createdAt', 'modifiedAt', RECORD_ANNOTATION];
 const ID_OR_TIME = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}|AROA[A-Z\d]+|\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 

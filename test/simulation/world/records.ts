@@ -33,6 +33,6 @@ export function recordedIn(
   return Array.isArray(entries) ? entries.filter(isRecord) : [];
 }
 
-/** The record has a request to create a Fargate profile that AWS has not answered yet. */
+/** Whether the record contains a request to create a Fargate profile that AWS has not answered yet. */
 export const isCreateRequested = (object: Pick<KubeObject, 'metadata'> | undefined): boolean =>
   recordedIn(object, 'profiles').some(({ requestedAt }) => requestedAt !== undefined);

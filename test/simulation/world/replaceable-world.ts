@@ -25,7 +25,9 @@ export class ReplaceableWorld extends SimulatedWorld {
     for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
   }
 
-  /** Removes the object without notifying the managers, as the loss of the management cluster does. */
+  /**
+   * Removes the object and its finalizers, so that its AWS resources stay, as after the loss of the management cluster.
+   */
   forget(): void {
     if (this.profile('web') === undefined) return;
     this.patch(PLURAL, 'web', { metadata: { finalizers: null } });
@@ -66,7 +68,7 @@ export class ReplaceableWorld extends SimulatedWorld {
     );
   }
 
-  /** Starts a manager, and waits until `web` is Ready, whose profile a change of the spec replaces. */
+  /** Starts a manager, and creates `web` with updateStrategy Replace. Waits until `web` is Ready. */
   async startReplaceable(spec: object = {}): Promise<void> {
     this.start();
     this.applyWith('web', { ...REPLACE, ...spec });
@@ -81,8 +83,8 @@ export class ReplaceableWorld extends SimulatedWorld {
 }
 
 /**
- * Returns the changes since `from`, except those of access entries: the recorded role has been deleted since, so the
- * controller checks the access entry of the current role.
+ * Returns the changes in AWS since `from`, except those of access entries. The controller makes these because the
+ * recorded role was deleted in the meantime, so it checks the access entry of the current role.
  */
 export const changesSince = (world: SimulatedWorld, from: number): readonly string[] =>
   world.operations(from).filter((operation) => !operation.endsWith('AccessEntry'));

@@ -27,8 +27,8 @@ export interface Replicas {
 export type Mood = 'works' | 'silent' | 'unauthorized' | 'forbidden' | 'endless' | 'huge' | 'wrong';
 
 /**
- * A workload cluster: its API server, its ReplicaSets and its kubelets. A pod that is evicted ends after its grace period,
- * and its controller then creates another one, which EKS gives to the profile that `takerOf` names.
+ * A workload cluster: its API server, its ReplicaSets and its kubelets. A pod that is evicted ends after its grace
+ * period, and its controller then creates another one, which EKS gives to the profile that `takerOf` names.
  */
 export class SimulatedWorkload {
   mood: Mood = 'works';

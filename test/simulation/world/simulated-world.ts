@@ -37,15 +37,15 @@ import { SimulatedManager } from './simulated-manager.ts';
 import { SimulatedWorkload } from './simulated-workload.ts';
 import { type KubeWrite, recordWrites, formatTrace } from './trace.ts';
 
-/** A creation or deletion takes between half and twice the time of the real EKS. */
+/** Realistic durations of creations and deletions of Fargate profiles, as ranges for random values. */
 export const REAL_EKS = {
   createMs: [60 * SECOND, 120 * SECOND],
   deleteMs: [30 * SECOND, 90 * SECOND],
 } as const;
 
 /**
- * The default configuration of the AWS emulator in a simulation. EKS takes a tenth of its real time, because each of the
- * manager's polls is like the one before. AWS calls take as long as for a client in the same region.
+ * The default configuration of the AWS emulator in a simulation. EKS takes a tenth of the time in {@link REAL_EKS},
+ * because longer times only add polls that do nothing new. AWS calls take as long as for a client in the same region.
  */
 const AWS: ConfigPatch = {
   eks: { createMs: [6 * SECOND, 12 * SECOND], deleteMs: [3 * SECOND, 9 * SECOND] },
@@ -61,8 +61,8 @@ export interface SimulationOptions {
   /** The delay from a write to the fake API server until its watch event; default: 5 ms. */
   readonly watchLag?: Ms;
   /**
-   * Another simulation, whose clock and AWS this one shares: a second management cluster, which has the same Cluster. The
-   * test finishes the other simulation last.
+   * Another simulation, whose clock and AWS this one shares: a second management cluster, which has the same Cluster.
+   * The test finishes the other simulation last.
    */
   readonly shareAwsWith?: SimulatedWorld;
 }
@@ -319,8 +319,8 @@ export class SimulatedWorld {
   }
 
   /**
-   * The AWS calls that create or delete Fargate profiles, without the first `from` {@link mutations}: `Create default_a`,
-   * or `Create default_a <error code>` if EKS refused the call.
+   * The AWS calls that create or delete Fargate profiles, without the first `from` {@link mutations}. Each is a text
+   * such as `Create default_a`, or `Create default_a <error code>` if EKS refused the call.
    */
   eksChanges(from = 0): readonly string[] {
     return this.mutations()

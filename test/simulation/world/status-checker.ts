@@ -60,8 +60,8 @@ export class StatusChecker {
     } else {
       const previous = before?.metadata.uid === object.metadata.uid ? before : undefined;
       for (const wrong of contradictionsIn(object, previous)) this.found.add(wrong);
-      // A version with an unchanged status comes from a write to other fields, for example to the record. It says nothing
-      // new about AWS, and the status that follows may come from an earlier read.
+      // A version with an unchanged status comes from a write to other fields, for example to the record. It says
+      // nothing new about AWS, and the status that follows may come from an earlier read.
       if (JSON.stringify(object['status']) !== JSON.stringify(before?.['status'])) {
         this.compareWithAws(object, before);
         this.snapshots = [now];
@@ -103,7 +103,9 @@ export class StatusChecker {
   }
 }
 
-/** The contradictions within a version, and between it and the previous version of the same object. */
+/**
+ * Returns the contradictions within a version, and between this version and the previous version of the same object.
+ */
 function contradictionsIn(object: KubeObject, before: KubeObject | undefined): readonly string[] {
   const { generation = 0, deletionTimestamp } = object.metadata;
   const ready = conditionOf(object, 'Ready')?.status;

@@ -51,7 +51,10 @@ export class StatusWatch {
     checker.checkVersion({ type, object }, { profiles, roles: isGone ? left : roles });
   }
 
-  /** An object is not Ready while its profile is created or deleted. It may be while a predecessor is deleted. */
+  /**
+   * Reports a creation or deletion of the profile in an object's status while the object is Ready. An object may be
+   * Ready while EKS deletes its predecessor.
+   */
   private checkNotReady({ operation, identifiers }: CallRecord): void {
     const profile = identifiers['fargateProfileName'] ?? '';
     for (const object of this.world.objects(PLURAL)) {

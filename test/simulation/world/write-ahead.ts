@@ -5,8 +5,8 @@ import { ACCOUNT } from './cluster.ts';
 import { recordIn, recordedIn } from './records.ts';
 
 /**
- * Reports whether a new manager would find the resource that this AWS call creates, if the manager crashed now. It
- * finds the resource if an AWSFargateProfile has the manager's finalizer, and a record that contains the AWS account and
+ * Reports whether a new manager would find the resource that this AWS call creates, if the manager crashed now. The new
+ * manager finds it if an AWSFargateProfile has the manager's finalizer, and a record that contains the AWS account and
  * the resource with the time of the request. Returns true for an AWS call that creates neither a role nor a Fargate
  * profile.
  */

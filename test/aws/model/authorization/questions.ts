@@ -7,8 +7,8 @@ import type { Service } from '../sts/principals.ts';
 import type { Question } from './policy.ts';
 
 /**
- * The services that AWS may send as condition key `iam:PassedToService` when EKS uses a pod execution role. AWS does
- * not document which of them it sends, so a policy must allow both.
+ * The services that AWS may send as the value of the condition key `iam:PassedToService` when EKS uses a pod execution
+ * role. AWS does not document which of these services it sends, so a policy must allow both.
  */
 const PASSED_TO = ['eks.amazonaws.com', 'eks-fargate-pods.amazonaws.com'];
 const FARGATE_SERVICE = 'eks-fargate.amazonaws.com';

@@ -57,8 +57,8 @@ export function roleWithArn(account: EmulatedAccount, arn: string): EmulatedRole
 /**
  * Gives a pod execution role access to the EKS cluster, as EKS does for each new Fargate profile. EKS adds an access
  * entry, or a line in the ConfigMap aws-auth if the cluster does not use access entries. An existing access entry stays
- * unchanged, even if it is bound to a deleted role of the same name. Whether EKS adds an entry that was deleted before is
- * a setting of the emulator.
+ * unchanged, even if it is bound to a deleted role of the same name. A setting of the emulator decides whether EKS adds
+ * an entry again after a client has deleted the earlier entry.
  */
 export function admitPodExecutionRole(
   cluster: EmulatedCluster,

@@ -109,7 +109,8 @@ function deleteCluster(input: Input, context: Context): Output {
   // The service model allows this error for DeleteCluster; AWS does not document the text.
   if (cluster.deletionProtection === true)
     throw eksErrors.invalidRequest(`Cluster ${cluster.name} has deletion protection enabled`, members);
-  // The message names only two statuses. AWS does not document whether the others block the deletion too.
+  // The error message names only two profile statuses. AWS does not document whether profiles with other statuses block
+  // the deletion too.
   if (cluster.profiles.size > 0)
     throw eksErrors.resourceInUse('Cluster has Fargate Profiles in ACTIVE/CREATING state', members);
   if (cluster.status === 'UPDATING' || cluster.updates.some(({ refuses }) => refuses.includes('deleteCluster'))) {
@@ -125,7 +126,10 @@ function deleteCluster(input: Input, context: Context): Output {
   return { cluster: clusterView(cluster) };
 }
 
-/** Of the settings that EKS can update, only the deletion protection is emulated. EKS switches it at once. */
+/**
+ * Updates the deletion protection, which EKS changes immediately. The other settings that EKS can update are not
+ * emulated.
+ */
 function updateClusterConfig(input: Input, context: Context): Output {
   const cluster = requireCluster(input, 'name', context);
   const { deletionProtection } = input;

@@ -12,8 +12,8 @@ import type { EmulatedRole, RoleVersion } from '../resources.ts';
 import { Instant } from '../time.ts';
 import { readTrustPolicy } from './trust-policy.ts';
 
-// IAM's default quotas (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html). White space in a trust
-// policy does not count.
+// IAM's default quotas (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html). White space in a
+// trust policy does not count.
 const MAX_TRUST_POLICY_SIZE = 2_048;
 const MAX_TAGS = 50;
 

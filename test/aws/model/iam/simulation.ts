@@ -20,7 +20,8 @@ function policySource(arn: string, { account, principals }: Context): Pick<Princ
 
 /**
  * Source of the members: https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html. Without
- * ResourceArns, IAM simulates with the resource `*`. It has no context keys but those of ContextEntries.
+ * ResourceArns, IAM simulates with the resource `*`. A simulated request has no condition keys except those in
+ * ContextEntries.
  */
 function simulatePrincipalPolicy(input: Input, context: Context): Output {
   const source = policySource(requiredText(input, 'PolicySourceArn'), context);

@@ -3,10 +3,10 @@ import { matchesGlob } from '../iam/trust-policy.ts';
 import type { ModelEnv } from '../env.ts';
 import { partitionOf } from '../partition.ts';
 
-/** As in the names of IAM actions. */
+/** An AWS service, by its prefix in the names of IAM actions. */
 export type Service = 'eks' | 'iam' | 'sts' | 'ec2' | 'servicequotas' | 'cloudwatch';
 
-/** Whether the service answers in JSON. The others answer in XML. */
+/** Whether the service answers in JSON. The other services answer in XML. */
 export const isJson = (service: Service): boolean => service === 'eks' || service === 'servicequotas';
 
 export interface RoleSession {

@@ -29,7 +29,7 @@ func (t tracking) mark(object *unstructured.Unstructured) {
 	object.SetAnnotations(with(object.GetAnnotations(), trackingAnnotation, id))
 }
 
-// isMarked tells whether a live object belongs to the application.
+// isMarked reports whether a live object belongs to the application.
 func (t tracking) isMarked(object *unstructured.Unstructured) bool {
 	if t.method == "label" {
 		return object.GetLabels()[trackingLabel] == t.application
