@@ -46,7 +46,7 @@ export async function runCapaf(args: readonly string[], io: Io): Promise<ExitCod
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.err })
     .showHelpAfterError('(capaf --help shows the commands)')
-    .addHelpText('after', '\nExit codes: 0 nothing to do, 2 something to tell, 1 an error.');
+    .addHelpText('after', '\nExit codes: 0 nothing to do, 2 something to report, 1 an error.');
   for (const add of [addPlan, addExplain, addStatus, addPods, addImport, addDoctor])
     add(program, { ...io, progress }, (result) => {
       code = result;
@@ -79,7 +79,7 @@ function addPlan(program: Command, io: Io, end: End): void {
   capaf plan -A                                      what would change for all objects as they are
   capaf plan --delete web -n team-a                  what a deletion would do, and which pods it stops
   capaf plan -f fargate-profiles/ -n team-a          a folder, before it is applied
-  kustomize build overlays/prod | capaf plan -f -    in the checks of a pull request: exit code 2 means changes`;
+  kustomize build overlays/prod | capaf plan -f -    in the checks of a pull request: exit code 2 means changes, or an object that is not Ready`;
   addCommand(program, 'plan', [NAMESPACE, ALL_NAMESPACES, WORKLOAD_KUBECONFIG, MANAGER_NAMESPACE], examples)
     .description('Show what the controller would do, in order, and why it would wait')
     .argument('[name...]', 'the names of objects as they are; default: all of the namespace')
@@ -100,7 +100,7 @@ function addExplain(program: Command, io: Io, end: End): void {
   addCommand(explain, 'pod', [NAMESPACE, ...POD_CLUSTER], examples)
     .description('Show which Fargate profile takes a pod, why the others do not, and why Fargate refuses it')
     .argument('[name]', 'the name of the pod, or of an object in the file of -f')
-    .option('-f, --filename <file>', 'a manifest of a pod, or of what makes pods; - is standard input')
+    .option('-f, --filename <file>', 'a manifest of a pod or of a workload that creates pods; - is standard input')
     .action(async (name: string | undefined, options: ExplainOptions) => {
       const { runExplainPod } = await import('./explain/run.ts');
       end(await runExplainPod(name, options, io));
@@ -124,11 +124,13 @@ function addStatus(program: Command, io: Io, end: End): void {
 
 function addPods(program: Command, io: Io, end: End): void {
   const examples = `
-  capaf pods -A --cluster prod                          all pods on Fargate, with sums
+  capaf pods -A --cluster prod                          all pods on Fargate, with totals
   capaf pods -A --cluster prod --outdated               what to restart before an upgrade of EKS
   capaf pods -n shop --eks-cluster prod --workload-kubeconfig prod.kubeconfig`;
   addCommand(program, 'pods', [ALL_NAMESPACES, ...POD_CLUSTER], examples)
-    .description('List the pods on Fargate by profile: size, version against the control plane, and who lets them go')
+    .description(
+      'List the pods on Fargate by profile: size, version against the control plane, and whether they can be evicted',
+    )
     .option('-n, --namespace <name>', 'the namespace of the pods; default: that of the context')
     .option('--profile-name <name>', 'only the pods of this Fargate profile')
     .option('--outdated', 'only pods on nodes that are older than the control plane, and the commands that renew them')
@@ -144,14 +146,14 @@ function addImport(program: Command, io: Io, end: End): void {
   terraform show -json | capaf import --from terraform --cluster prod -n team-a -
 
 The output has only manifests, which are paused, and comments. Exit codes: 0 all can be taken over as they are, or
-have an AWSFargateProfile already; 2 a profile differs from AWS, is not in AWS, or only AWS knows its values; 1 an error.`;
+have an AWSFargateProfile already; 2 a profile differs from AWS, is not in AWS, or lacks values that only AWS knows; 1 an error.`;
   addCommand(program, 'import', [], examples)
     .description('Print an AWSFargateProfile for each existing Fargate profile, and the steps that take it over')
     .argument('[FILE...]', 'files and folders, or - for standard input; without, --from live reads AWS')
     .option('-f, --filename <file...>', 'the same as FILE')
     .addOption(new Option('--from <source>', 'required: what has the profiles now').choices(IMPORT_SOURCES))
     .option('-n, --namespace <name>', 'required: the namespace of the objects')
-    .option('--cluster <name>', 'the Cluster of Cluster API that the objects name')
+    .option('--cluster <name>', 'the name of the Cluster in spec.clusterName of the objects')
     .option('--eks-cluster <name>', 'the EKS cluster of the profiles; without --cluster, the objects name it')
     .action(async (files: readonly string[], options: ImportOptions) => {
       const { runImport } = await import('./import/run.ts');

@@ -47,7 +47,7 @@ const restored = (hoursAgo: readonly number[], parts = ALL): KeeperRecord => ({
   restorations: hoursAgo.map((hours) => ({ at: NOW - hours * HOUR, parts })),
 });
 
-describe('the decision of the keeper of the CRD', () => {
+describe('the decision of the CRD keeper', () => {
   for (const schema of ['ours', 'absent'] as const)
     it(`is not needed if no webhook is left and the CRD is ${schema}`, () =>
       expect(foreignParts({ schema, entries: [] })).to.deep.equal([]));

@@ -24,12 +24,12 @@ export class KeeperEvents {
   }
 
   waits(because: string, logger: Logger): void {
-    this.once(because, () => logger.info('The keeper of the CRD waits', { because }));
+    this.once(because, () => logger.info('The CRD keeper waits', { because }));
   }
 
   rejected({ message, remedy }: ApiRejection, logger: Logger): void {
     this.once(message, () =>
-      logger.warn('The API server rejects a request of the keeper of the CRD', { rejection: message, remedy }),
+      logger.warn('The API server rejects a request of the CRD keeper', { rejection: message, remedy }),
     );
   }
 
@@ -44,13 +44,13 @@ export class KeeperEvents {
   stopped({ crd }: Observation, description: StopDescription, writers: readonly string[], logger: Logger): void {
     const { problem, remedy } = description;
     this.once(problem, () => {
-      logger.warn('The keeper of the CRD has stopped', { ...description, writers: writers.join(', ') });
+      logger.warn('The CRD keeper has stopped', { ...description, writers: writers.join(', ') });
       if (crd !== undefined) this.recorder.record(crd, 'Warning', 'CRDKeeperStopped', `${problem}. ${remedy}.`);
     });
   }
 
   restored({ crd, entries }: Observation, parts: readonly Part[], writers: readonly string[], logger: Logger): void {
-    logger.info('The keeper of the CRD has restored what another client had replaced', {
+    logger.info('The CRD keeper has restored what another client had replaced', {
       parts: parts.join(', '),
       writers: writers.join(', '),
     });
@@ -71,8 +71,8 @@ export class KeeperEvents {
       const ofSpec = fields.filter((field) => field.startsWith('spec.'));
       const message =
         ofSpec.length > 0
-          ? `This AWSFargateProfile has lost ${ofSpec.join(', ')}, because a client wrote it while the API server served a CRD without these fields. Apply your manifest of this object again. The controller writes the fields of status again.`
-          : 'This AWSFargateProfile has lost fields of its status, because a client wrote it while the API server served a CRD without these fields. The controller writes them again.';
+          ? `This AWSFargateProfile has lost ${ofSpec.join(', ')}, because a client wrote it while the API server served a CRD without these fields. Apply this object's manifest again. The controller restores the fields of status.`
+          : 'This AWSFargateProfile has lost fields of its status, because a client wrote it while the API server served a CRD without these fields. The controller restores them.';
       this.recorder.record({ ...object, apiVersion: API_VERSION, kind: KIND }, 'Warning', 'FieldsLost', message);
     }
   }
@@ -100,7 +100,7 @@ export function describeStop(
   const them = parts.length === 1 ? 'it' : 'them';
   return {
     problem: `${by} has ${parts.map(describeChange).join(' and ')} ${MOST_REVERTS} times within 24 hours. The manager undid this each time, but has stopped doing so`,
-    remedy: `Exclude ${them} from ${applied}, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap ${keyText(configMap)}, and the manager undoes such a change again`,
+    remedy: `Exclude ${them} from ${applied}, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap ${keyText(configMap)}, so that the manager undoes such changes again`,
   };
 }
 

@@ -5,7 +5,7 @@ const HOUR = 3_600_000;
 const OTHERS = ['mutating.awscluster', 'mutating.awsmachine', 'validating.awscluster', 'validating.awsmachine'];
 const RESTORED = { isOurs: true, webhooks: OTHERS };
 
-describe('the keeper of the CRD', () => {
+describe('the CRD keeper', () => {
   let keeper: KeeperFixture;
   beforeEach(() => {
     keeper = new KeeperFixture();
@@ -95,7 +95,7 @@ describe('the keeper of the CRD', () => {
         problem:
           '"flux" has replaced CRD awsfargateprofiles.infrastructure.cluster.x-k8s.io and added webhook default.awsfargateprofile.infrastructure.cluster.x-k8s.io to capa-mutating-webhook-configuration and added webhook validation.awsfargateprofile.infrastructure.cluster.x-k8s.io to capa-validating-webhook-configuration 3 times within 24 hours. The manager undid this each time, but has stopped doing so',
         remedy:
-          'Exclude them from what "flux" applies, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap capaf-system/capaf-crd-keeper, and the manager undoes such a change again',
+          'Exclude them from what "flux" applies, as docs/migration-from-capa.md shows for Flux and Argo CD. Then delete ConfigMap capaf-system/capaf-crd-keeper, so that the manager undoes such changes again',
       });
       expect(keeper.record).to.have.nested.property('stopped.writers').that.deep.equals(['flux']);
       expect(eventReasons().at(-1)).to.equal('CRDKeeperStopped');
@@ -243,7 +243,7 @@ describe('the keeper of the CRD', () => {
     it('while the record cannot be written', async () => {
       keeper.refuse = ({ path }) => (path.includes('configmaps') ? status(403, 'Forbidden', 'no') : undefined);
       await expectNothing();
-      expect(keeper.logger.linesWith('The API server rejects a request of the keeper of the CRD')).to.have.length(1);
+      expect(keeper.logger.linesWith('The API server rejects a request of the CRD keeper')).to.have.length(1);
     });
 
     it('while an operator has broken the record', async () => {

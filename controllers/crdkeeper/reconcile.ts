@@ -169,7 +169,7 @@ export class CrdKeeper {
     const description = describeStop(parts, stop.writers, records.key);
     this.setState({ kind: 'stopped', ...description });
     this.events.stopped(observation, description, stop.writers, logger);
-    return after(WHILE_FOREIGN, 'the keeper of the CRD has stopped');
+    return after(WHILE_FOREIGN, 'the CRD keeper has stopped');
   }
 
   private async restore(

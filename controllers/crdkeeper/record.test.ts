@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { addRestoration, parseRecord, unlistedFields } from './record.ts';
 
-describe('the record of the keeper of the CRD', () => {
+describe('the record of the CRD keeper', () => {
   for (const text of ['', 'null', '{}', '{"restorations":[{"at":"now","parts":[]}]}'])
     it(`is not read from ${JSON.stringify(text)}`, () => expect(parseRecord(text)).to.equal(undefined));
 

@@ -48,9 +48,9 @@ const DELETING = plainState('Deleting', 'The AWSFargateProfile is being deleted'
 /** The provisioner is not eks-fargate, and this controller has deleted everything it created for the InstanceGroup. */
 const LEFT_TO_KEIKO = plainState(
   'Deleting',
-  `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} stays, because keiko may have made something else of this InstanceGroup`,
+  `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} remains, because keiko may have created other resources for this InstanceGroup`,
 );
-const CREATING = plainState('InitCreate', 'The AWSFargateProfile is to be created');
+const CREATING = plainState('InitCreate', 'The AWSFargateProfile does not exist yet');
 const stay = (state: GroupState): Decision => ({ action: { kind: 'none' }, state });
 
 /** Includes an InstanceGroup whose provisioner was eks-fargate before: it still has this controller's finalizer. */
@@ -156,7 +156,9 @@ function decideProfileDeletion(
     return stay(isElsewhere ? deletedElsewhere(object, otherThan) : mirrored);
   }
   if (hasFinalizer(group, ORPHAN_FINALIZER))
-    return stay(plainState('Deleting', `Kubernetes releases ${describeProfile(object)}, which stays`));
+    return stay(
+      plainState('Deleting', `${describeProfile(object)} remains, and no longer belongs to this InstanceGroup`),
+    );
   // AWS may still have a keiko Fargate profile that this controller has not taken over. So keiko's finalizer must
   // outlast the AWSFargateProfile, and this controller removes only its own finalizer, before it deletes the
   // AWSFargateProfile.
@@ -185,7 +187,7 @@ function notTakenOver(group: KubeObject): GroupState {
   const names = profile === undefined ? '' : ` ${profile}${role === undefined ? '' : ` and role ${role}`}`;
   return errorState(
     'NotTakenOver',
-    `This InstanceGroup was deleted before the controller took over what keiko has made. Delete Fargate profile${names} in ` +
+    `This InstanceGroup was deleted before the controller took over the resources that keiko created. Delete Fargate profile${names} in ` +
       `AWS if they exist. Then remove the finalizer ${KEIKO_FINALIZER} from the InstanceGroup. Or let keiko's controller ` +
       'finish the deletion',
   );

@@ -57,7 +57,7 @@ function describeOtherFilter({ metadata }: KubeObject, watchFilter: string): str
 export const doesNotFollow = (profile: KubeObject, watchFilter: string): GroupState =>
   errorState(
     'OtherWatchFilter',
-    `${describeProfile(profile)} does not follow this InstanceGroup: ${describeOtherFilter(profile, watchFilter)}. Give ` +
+    `${describeProfile(profile)} is not updated from this InstanceGroup: ${describeOtherFilter(profile, watchFilter)}. Give ` +
       'both the same label',
   );
 

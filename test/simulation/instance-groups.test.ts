@@ -362,7 +362,7 @@ describe('an InstanceGroup whose profile does not follow it', () => {
     const world = await movedWorld();
     await until(world, 'Error');
     expect(statusOf(world).message).to.equal(
-      `AWSFargateProfile default/web does not follow this InstanceGroup: its label ${FILTER} is "blue", and that of this InstanceGroup is "green". Give both the same label`,
+      `AWSFargateProfile default/web is not updated from this InstanceGroup: its label ${FILTER} is "blue", and that of this InstanceGroup is "green". Give both the same label`,
     );
     await untilEvent(world, 'Warning OtherWatchFilter: AWSFargateProfile default/web does not follow');
     world.patch(PLURAL, 'web', labelled('green'));

@@ -29,7 +29,7 @@ describe('two objects whose selectors a pod can match both', () => {
       status: 'True',
       reason: 'Shadowed',
       message:
-        'This profile takes no pod by its selectors, because profiles that come first match every such pod. A pod can match both namespace shop of this object and namespace * of AWSFargateProfile default/all, and then starts on profile "default_all". Narrow the selectors, or name the desired profile in the label eks.amazonaws.com/fargate-profile of the pods.',
+        'No pod starts on this profile by its selectors, because profiles whose names sort first match every such pod. A pod can match both namespace shop of this object and namespace * of AWSFargateProfile default/all, and then starts on profile "default_all". Narrow the selectors, or set the label eks.amazonaws.com/fargate-profile of the pods to the name of the profile that you want.',
     });
     expect(reasonOf(world, 'all')).to.equal('Overlap');
     expect(calls()).to.have.length(before);

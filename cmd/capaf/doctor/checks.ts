@@ -100,7 +100,7 @@ const ELSEWHERE: Verdict = [
 function judgeServer(version: unknown): Verdict {
   const problem = tooOld(version);
   if (problem !== undefined) return ['problem', problem];
-  return ['ok', `${textAt(version, 'gitVersion') ?? 'unknown'}; v1.${OLDEST_MINOR} or newer is needed`];
+  return ['ok', `${textAt(version, 'gitVersion') ?? 'unknown'}; v1.${OLDEST_MINOR} or newer is required`];
 }
 
 function checkManager({ deployment, mistake }: Manager, { deployments, managerNamespace }: ClusterFacts): Check {
@@ -130,7 +130,7 @@ function judgeCrd(crd: KubeObject | undefined): Verdict {
   const fix = 'Apply config/crd of the release of the manager';
   if (crd === undefined) return ['problem', `${name} does not exist`, fix];
   const schema = compareSchema(crd);
-  if (schema.kind === 'ours') return ['ok', `${name} is that of this provider`];
+  if (schema.kind === 'ours') return ['ok', `${name} belongs to this provider`];
   const missing = schema.missing.join(', ');
   if (schema.provider === PROVIDER) return ['problem', `${name} is of another release and lacks ${missing}`, fix];
   const writers = writersOf({ crd, schema: 'foreign', entries: [], inOrder: [] }, ['crd']);
@@ -180,7 +180,7 @@ function checkProvider({ provider, key, version, ready, replicas }: Deployment):
 
 function judgeRbac(role: string, account: ObjectKey, denied: readonly string[]): Verdict {
   const user = `ServiceAccount ${keyText(account)}`;
-  if (denied.length === 0) return ['ok', `${user} has its permissions`];
+  if (denied.length === 0) return ['ok', `${user} has the required permissions`];
   const fix = `Apply the ${role} of the release that the manager runs, and its binding`;
   return ['problem', `${user} may not ${denied.join('; ')}`, fix];
 }
@@ -215,7 +215,7 @@ function judgeIdentity(
 function judgePermissions(principal: string, denials: readonly Denial[]): Verdict {
   const actions = [...new Set(denials.map(({ action }) => action))].join(', ');
   const statements = [...new Set(denials.map(({ sid }) => sid))];
-  if (statements.length === 0) return ['ok', `${principal} has those it needs`];
+  if (statements.length === 0) return ['ok', `${principal} has the required permissions`];
   const result = statements.every((sid) => OPTIONAL.includes(sid)) ? 'warning' : 'problem';
   const fix = `Add ${statements.join(', ')} of docs/aws-permissions.md to its policy`;
   return [result, `${principal} may not ${actions}`, fix];

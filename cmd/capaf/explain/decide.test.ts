@@ -186,7 +186,7 @@ describe('The verdict about a pod that exists', () => {
   const trapOf = (pod: Pod, more: Partial<Profile> = known): string => {
     const { taker, summary, traps } = decide(pod, [profile('a', SHOP, more)], true, NOW);
     expect(taker).to.equal('a');
-    expect(summary).to.equal('No Fargate profile has taken Pod shop/p; "a" would take a new copy of it.');
+    expect(summary).to.equal('No Fargate profile has taken Pod shop/p; "a" would run a new copy of it.');
     expect(traps).to.have.length(1);
     return traps[0] ?? '';
   };
@@ -194,7 +194,7 @@ describe('The verdict about a pod that exists', () => {
   it('compares the time of the pod with that of the profile', () => {
     const times = '(created at 2026-11-21T11:00:00Z, seen ACTIVE at 2026-11-21T11:03:00Z)';
     expect(trapOf(live(61))).to.equal(
-      `EKS chooses a profile only while a pod is created. It may not have known "a" ${times} when the pod was created (2026-11-21T10:59:00Z). Delete the pod, and create it again unless its controller does.`,
+      `EKS chooses a profile only when a pod is created. It may not have known "a" ${times} when the pod was created (2026-11-21T10:59:00Z). Delete the pod, and create it again unless its controller does.`,
     );
     expect(trapOf(live(56.6))).to.match(/It may not have known "a"/);
     expect(trapOf(live(56.5))).to.match(/It did not choose "a" then/);
@@ -233,8 +233,8 @@ describe('The verdict about a pod that exists', () => {
   it('does not name a profile of a pod whose manifest has the scheduler of Fargate, but not the label of EKS', () => {
     const { taker, summary, traps } = decide(admitted({}), [profile('a', SHOP)], true, NOW);
     expect(taker).to.equal('a');
-    expect(summary).to.equal('No Fargate profile has taken Pod shop/p; "a" would take a new copy of it.');
-    expect(traps.join()).to.match(/^EKS chooses a profile only while a pod is created/);
+    expect(summary).to.equal('No Fargate profile has taken Pod shop/p; "a" would run a new copy of it.');
+    expect(traps.join()).to.match(/^EKS chooses a profile only when a pod is created/);
   });
 
   it('does not take a manifest with the scheduler of Fargate for an admitted pod', () => {

@@ -109,7 +109,7 @@ function decideByRules(pod: Pod, judged: readonly Judged[], now: Ms): Decision {
   const summary =
     pod.created === undefined
       ? `Fargate profile "${taker.name}" takes ${nameOf(pod)}.`
-      : `No Fargate profile has taken ${nameOf(pod)}; "${taker.name}" would take a new copy of it.`;
+      : `No Fargate profile has taken ${nameOf(pod)}; "${taker.name}" would run a new copy of it.`;
   return { taker: taker.name, summary, traps: timeTraps(pod, taker, now) };
 }
 
@@ -161,7 +161,7 @@ function timeTraps(pod: Pod, { name, createdAt, activeSince }: Profile, now: Ms)
       ? []
       : [`Profile "${name}" has been ACTIVE for less than 30 s: EKS may miss a pod before ${time(since + SETTLING)}.`];
   const { at } = pod.created;
-  const choice = 'EKS chooses a profile only while a pod is created';
+  const choice = 'EKS chooses a profile only when a pod is created';
   const fix = 'Delete the pod, and create it again unless its controller does.';
   if (at === undefined || since === undefined || at >= since + SETTLING)
     return [

@@ -202,7 +202,7 @@ export function formatExplanation(explanation: Explanation): string {
   ]);
   const sections = [
     [styleText('red', 'Fargate refuses:'), refusals],
-    [styleText('red', 'Said about the pod:'), quotes],
+    [styleText('red', 'Messages about the pod:'), quotes],
     [styleText('yellow', 'Beware:'), [...traps, ...advice].map(toPrintableLine)],
     [styleText('dim', 'Not seen:'), unseen.map(toPrintableLine)],
   ] as const;

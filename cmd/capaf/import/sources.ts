@@ -16,7 +16,7 @@ import {
 type Reader = (document: SourceDocument) => readonly SourceProfile[];
 
 export const RELEASE =
-  'Find out what manages the profile, and stop that: "capaf import --from …" says how for each source';
+  'Find the tool that manages the profile, and stop it: "capaf import --from …" says how for each source';
 
 const readDescribed: Reader = (document) => {
   const path = ['fargateProfile'];

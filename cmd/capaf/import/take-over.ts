@@ -176,7 +176,7 @@ function stepsOf(found: SourceProfile, target: Target, name: string): readonly s
 /** Returns the manifests in YAML, with comments. */
 export function toText(all: readonly TakeOver[], notes: readonly string[]): string {
   const hasManifest = all.some(({ manifest }) => manifest !== undefined);
-  const keep = 'An adopted profile goes with its object, unless spec.deletionPolicy is Retain';
+  const keep = 'An adopted profile is deleted with its object, unless spec.deletionPolicy is Retain';
   const header = [`Fargate profiles: ${all.length}`, ...notes, ...(hasManifest ? [keep] : [])];
   return [...header.map(comment), ...all.flatMap(linesOf)].join('');
 }

@@ -282,7 +282,7 @@ function outcomeOf(object: AWSFargateProfile | undefined): Outcome {
     return {
       ready: 'False',
       reason: 'Deleted',
-      message: 'the object is deleted, and in AWS only what these changes delete',
+      message: 'the object is deleted; these changes are the only deletions in AWS',
     };
   const { conditions = [] } = object.status ?? {};
   const paused = conditions.find(({ type, status }) => type === 'Paused' && status === 'True');

@@ -140,10 +140,10 @@ function describeOutcome(when: string, { ready, reason, message }: Outcome): str
 
 /** The text says "now", because pods may leave before EKS deletes the profile, for example in a drain. */
 function describePods(pods: RunningPods | null): readonly string[] {
-  if (pods === null) return ['EKS stops the pods that still run on it. Their number is not known'];
+  if (pods === null) return ['EKS stops the pods that still run on it. The number of pods is unknown'];
   const { running, withoutOwner } = pods;
-  if (running === 0) return ['No pod runs on it now'];
-  const alone = `Pods without an owner, which nothing creates again: ${withoutOwner.join(', ')}`;
+  if (running === 0) return ['No pods are running on it'];
+  const alone = `Pods without an owner, which no controller recreates: ${withoutOwner.join(', ')}`;
   return [
     `EKS stops the pods that still run on it. Pods now: ${running}`,
     ...(withoutOwner.length === 0 ? [] : [alone]),

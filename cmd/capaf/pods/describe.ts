@@ -23,7 +23,7 @@ export function describePods({ namespace, controlPlane, profiles, total, renewal
   const renew = alignColumns(
     renewals.map(({ owner, pods: count, commands, note }) => [owner, `pods: ${count}`, note ?? commands.join(' && ')]),
   );
-  const sections = { 'To renew them:': renew, 'Not seen:': unseen.map(toPrintableLine) };
+  const sections = { 'To recreate them:': renew, 'Not seen:': unseen.map(toPrintableLine) };
   for (const [name, texts] of Object.entries(sections))
     if (texts.length > 0) lines.push('', title(name), ...texts.map((text) => `  ${text}`));
   return `${lines.join('\n')}\n`;

@@ -25,8 +25,8 @@ export function renewalsOf(pods: readonly FargatePod[], kubectl: readonly string
 }
 
 const NOTES: Readonly<Record<string, string>> = {
-  Pod: 'nothing creates it again: delete it, and apply its manifest again',
-  Job: 'wait until it ends: a new pod begins its work again',
+  Pod: 'no controller recreates it: delete it, and apply its manifest again',
+  Job: 'wait until it finishes: a new pod would start over',
 };
 
 function commandsFor({ owner, namespace, name }: FargatePod, kubectl: readonly string[]): readonly string[] {

@@ -41,7 +41,7 @@ export const FLAGS = [
   {
     name: 'manage-crd',
     variable: 'CAPAF_MANAGE_CRD',
-    help: "Next to Cluster API Provider AWS: apply this provider's CRD again when another one replaces it, and remove that provider's two webhooks for AWSFargateProfiles, unless that provider answers them. Needs config/components/crd-keeper",
+    help: "Alongside Cluster API Provider AWS: reapply this provider's CRD when another CRD replaces it, and remove CAPA's two webhooks for AWSFargateProfiles, unless CAPA answers them. Requires config/components/crd-keeper",
   },
   {
     name: 'instance-groups',
@@ -80,7 +80,7 @@ export const FLAGS = [
   {
     name: 'manager-namespace',
     value: 'NAME',
-    help: "Namespace of this manager, which has its Lease and the Secrets of AWSClusterStaticIdentities. Default: the pod's namespace. Required outside a pod",
+    help: "Namespace of this manager, which contains its Lease and the Secrets of AWSClusterStaticIdentities. Default: the pod's namespace. Required outside a pod",
   },
   {
     name: 'static-identity-namespace',

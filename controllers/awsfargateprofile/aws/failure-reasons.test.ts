@@ -102,7 +102,7 @@ describe('reasonForFailure', () => {
 
   it('says that AWS does not answer only if it was asked and sent nothing', () => {
     const unusable = 'AWS gives no usable answer to a request from the controller. ';
-    expect(messageFor(unanswered('NoAnswer'))).to.include('AWS does not answer a request from the controller. ');
+    expect(messageFor(unanswered('NoAnswer'))).to.include('AWS does not respond to a request from the controller. ');
     expect(messageFor(unanswered('NotPrepared', late))).to.include(unusable);
     expect(messageFor(eks('ServerException', 503))).to.include(unusable);
     expect(messageFor(eks('Undecodable', 502))).to.include(unusable);

@@ -91,8 +91,8 @@ export function describeProblem(error: unknown, cluster: string): DrainProblem {
   const isSilent = isNoAnswer(error) || !(error instanceof KubeError);
   return isSilent
     ? {
-        problem: `${server} does not answer: ${detail}`,
+        problem: `${server} does not respond: ${detail}`,
         remedy: 'Check that the controller reaches the endpoint of the EKS cluster',
       }
-    : { problem: `${server} gives a wrong answer: ${detail}`, remedy: 'Check what answers at its endpoint' };
+    : { problem: `${server} returns an invalid response: ${detail}`, remedy: 'Check what answers at its endpoint' };
 }

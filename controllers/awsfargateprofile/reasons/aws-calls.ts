@@ -59,7 +59,7 @@ const UNAVAILABILITIES: Readonly<
     by: 'AWS',
   },
   undecodable: { problem: 'AWS gives no usable answer to a request from the controller', remedy: IF_UNREACHABLE },
-  noAnswer: { problem: 'AWS does not answer a request from the controller', remedy: IF_UNREACHABLE },
+  noAnswer: { problem: 'AWS does not respond to a request from the controller', remedy: IF_UNREACHABLE },
 };
 
 /**

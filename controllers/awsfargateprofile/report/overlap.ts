@@ -160,10 +160,10 @@ function describeRivals(
   const rest = sorted.length > MOST_NAMED ? [`selectors of ${sorted.length - MOST_NAMED} more objects`] : [];
   const message = [
     isLost
-      ? 'This profile takes no pod by its selectors, because profiles that come first match every such pod'
-      : 'EKS starts a pod that matches several profiles on the first of them in the order of names',
+      ? 'No pod starts on this profile by its selectors, because profiles whose names sort first match every such pod'
+      : 'If a pod matches several profiles, EKS starts it on the profile whose name sorts first',
     `A pod can match ${[...named, ...rest].join('; ')}`,
-    'Narrow the selectors, or name the desired profile in the label eks.amazonaws.com/fargate-profile of the pods.',
+    'Narrow the selectors, or set the label eks.amazonaws.com/fargate-profile of the pods to the name of the profile that you want.',
   ].join('. ');
   return { status: 'True', reason: isLost ? 'Shadowed' : 'Overlap', message: toPrintableLine(message) };
 }

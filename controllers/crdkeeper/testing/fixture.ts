@@ -113,7 +113,7 @@ export class KeeperFixture {
     return record;
   }
 
-  /** Returns whether the installed CRD is that of this provider, and the names of the webhooks that are left. */
+  /** Returns whether the installed CRD belongs to this provider, and the names of the webhooks that are left. */
   get served(): { readonly isOurs: boolean; readonly webhooks: readonly string[] } {
     const { storage } = this.api.server;
     const spec = JSON.stringify(storage.get(CRD, OUR_CRD)?.['spec']);

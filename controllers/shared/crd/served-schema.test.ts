@@ -4,7 +4,7 @@ import { json, MemoryLogger, VirtualClock } from 'controller-runtime/testing';
 import { crd } from '../../../api/v1beta2/crd.ts';
 import { ServedSchema } from './served-schema.ts';
 
-describe('the served schema, with a keeper of the CRD', () => {
+describe('the served schema, with a CRD keeper', () => {
   let isForeign: boolean;
   let reads: number;
   let schema: ServedSchema;

@@ -211,7 +211,7 @@ describe('capaf plan', () => {
     const { stdout, stderr } = await runCapaf(world, ['plan', '--delete', 'web', '-o', 'json']);
     await world.patch('web', { spec: { deletionPolicy: 'Delete' } });
     const [object] = (JSON.parse(stdout) as { objects: readonly object[] }).objects;
-    const message = 'the object is deleted, and in AWS only what these changes delete';
+    const message = 'the object is deleted; these changes are the only deletions in AWS';
     expect(object, stderr).to.deep.include({ changes: [], end: { ready: 'False', reason: 'Deleted', message } });
   });
 

@@ -19,7 +19,7 @@ const RECORD = '/api/v1/namespaces/capaf-system/configmaps/capaf-crd-keeper';
 const OURS = /^(default|validation)\.awsfargateprofile\.infrastructure\.cluster\.x-k8s\.io$/;
 const DEFAULT_WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
 
-describe('the keeper of the CRD, beside the real manifests of Cluster API Provider AWS', () => {
+describe('the CRD keeper, beside the real manifests of Cluster API Provider AWS', () => {
   let audit: PermissionAudit;
   let world: World;
   let capa: CapaInstallation;

@@ -98,7 +98,7 @@ describe('AWSFargateProfiles that a later release of Cluster API Provider AWS ha
     await world.stopManager();
   });
 
-  it('lose no version when the keeper of the CRD restores our CRD', async () => {
+  it('lose no version when the CRD keeper restores our CRD', async () => {
     await storeAs('v1beta4', 'by-keeper');
     const capa = await startCapaInstallation(world);
     await capa.applyWebhooks();
