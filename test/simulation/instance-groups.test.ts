@@ -174,7 +174,7 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     await deleteAndFinish(world);
   });
 
-  it('lets users choose the region, the identity and the deletion policy on the AWSFargateProfile', async () => {
+  it('keeps the region and the deletion policy that a user sets on the AWSFargateProfile', async () => {
     const world = await readyWorld();
     world.patch(PLURAL, 'web', { spec: { eksCluster: { region: REGION }, deletionPolicy: 'Delete' } });
     await world.clock.advance(15 * MINUTE);

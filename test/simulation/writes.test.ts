@@ -36,14 +36,10 @@ function describeWrite({ path, body }: KubeWrite): string {
   return `metadata ${Object.keys(metadata).toSorted().join(', ')}`;
 }
 
-/**
- * Describes a status patch in brief: by the reason of its condition Ready, or, if it has no such condition, by the
- * names of the patched fields.
- */
-function describeStatus(status: Readonly<Record<string, unknown>>): string {
-  const conditions = Array.isArray(status['conditions']) ? status['conditions'].map(asRecord) : [];
-  const ready = conditions.find(({ type }) => type === 'Ready');
-  return ready === undefined ? Object.keys(status).toSorted().join(', ') : String(ready['reason']);
+/** Describes a status patch by the reason of its condition Ready. */
+function describeStatus({ conditions }: Readonly<Record<string, unknown>>): string {
+  const all = Array.isArray(conditions) ? conditions.map(asRecord) : [];
+  return String(all.find(({ type }) => type === 'Ready')?.['reason']);
 }
 
 const asRecord = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});

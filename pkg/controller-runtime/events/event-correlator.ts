@@ -25,7 +25,7 @@ export interface EventOccurrence {
 export interface RecordedEvent {
   readonly name: string;
   readonly count: number;
-  /** In RFC 3339. */
+  /** The time of the first event of the series, in RFC 3339. */
   readonly firstTimestamp: string;
 }
 
@@ -71,7 +71,7 @@ export class EventCorrelator {
   }
 }
 
-/** In bytes. Keys are digests, because thousands of keys with whole messages would take megabytes. */
+/** A digest's size, in bytes. Keys are digests, because thousands of keys with whole messages would take megabytes. */
 const DIGEST_LENGTH = 12;
 
 const idOf = (...parts: readonly string[]): string =>
