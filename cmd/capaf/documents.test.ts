@@ -70,7 +70,7 @@ describe('parseDocuments', () => {
   for (const [word, value] of words)
     it(`reads ${word} as kubectl does`, () => expect(valuesIn(`a: ${word}`)).to.deep.equal([{ a: value }]));
 
-  it('refuses equal keys in JSON, with their place', () => {
+  it('rejects duplicate keys in JSON, and reports their position', () => {
     expect(messageOf('{"a": {"b": 1, "c": [{"b": 2}, {"b": 3}]},\n "a" : 1}')).to.equal(
       'file:2:2: the key "a" is there twice',
     );
@@ -78,7 +78,7 @@ describe('parseDocuments', () => {
     expect(messageOf('{"a": "b", "b": "a", "c": {"a": ": {"}, "d": {"a": 1}}')).to.equal('no failure');
   });
 
-  it('refuses what would take too much time or memory', async () => {
+  it('rejects input that would take too much time or memory', async () => {
     expect(messageOf(await readText(Readable.from(endless())))).to.equal(
       'file is too large: capaf reads at most 8 MiB',
     );

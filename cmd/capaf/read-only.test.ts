@@ -31,24 +31,25 @@ describe('the connection of capaf to the API server', () => {
       expect(sent.at(-1)).to.equal(`${method} ${path}`);
     });
 
-  for (const [method, path] of [
-    ['PATCH', PROFILE],
-    ['PATCH', `${PROFILE}?dryRun=None`],
-    ['PATCH', `${PROFILE}?dryRun=All&dryRun=None`],
-    ['PATCH', `${PROFILE}/dryRun=All`],
-    ['DELETE', `${PROFILE}?dryRun=All`],
-    ['POST', '/api/v1/namespaces/a/pods'],
-    ['POST', `${REVIEWS}/subjectaccessreviews/x`],
-  ] as const)
-    it(`refuses ${method} ${path}`, async () => {
-      const before = sent.length;
+  it('rejects requests that could change an object before they are sent', async () => {
+    const before = sent.length;
+    for (const [method, path] of [
+      ['PATCH', PROFILE],
+      ['PATCH', `${PROFILE}?dryRun=None`],
+      ['PATCH', `${PROFILE}?dryRun=All&dryRun=None`],
+      ['PATCH', `${PROFILE}/dryRun=All`],
+      ['DELETE', `${PROFILE}?dryRun=All`],
+      ['POST', '/api/v1/namespaces/a/pods'],
+      ['POST', `${REVIEWS}/subjectaccessreviews/x`],
+    ] as const) {
       const error = await send(method, path).then(
         () => undefined,
         (thrown: unknown) => thrown,
       );
       expect(String(error)).to.equal(`Error: capaf only reads, and does not send ${method} ${path}`);
-      expect(sent).to.have.length(before);
-    });
+    }
+    expect(sent).to.have.length(before);
+  });
 });
 
 describe('the connection of capaf to AWS', () => {
@@ -75,7 +76,7 @@ describe('the connection of capaf to AWS', () => {
 
   const target = (operation: string) => ({ 'x-amz-target': `ServiceQuotasV20190624.${operation}` });
 
-  it('sends the reads of each service, AssumeRole and the policy simulation', async () => {
+  it('sends read requests to each service, AssumeRole, and the policy simulation', async () => {
     expect(await send('GET')).to.equal(true);
     for (const action of [
       'GetRole',
@@ -89,7 +90,7 @@ describe('the connection of capaf to AWS', () => {
     expect(await send('POST', '{}', target('GetServiceQuota'))).to.equal(true);
   });
 
-  it('refuses everything else, before it is sent', async () => {
+  it('rejects all other requests before they are sent', async () => {
     for (const [method, body] of [
       ['POST', undefined],
       ['POST', '{"fargateProfileName":"web"}'],

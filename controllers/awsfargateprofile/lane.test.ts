@@ -377,7 +377,7 @@ describe('Lanes', () => {
     });
   });
 
-  it('compare each of many objects with few others, however many ask and change', () => {
+  it('compare each object with only a few others, however many objects ask for a turn and change', () => {
     const run = (count: number): number => {
       const many = newLanes(clock);
       const objects = Array.from({ length: count }, (_, index) => profile(`${2 * count - index}`)).map(many.put);
@@ -394,7 +394,7 @@ describe('Lanes', () => {
     expect(run(1_000)).to.be.at.most(3 * run(500));
   });
 
-  it('look at few of the objects that something else stops, and let the object behind them go', () => {
+  it('inspect only a few of many stopped objects, and let the object behind them proceed', () => {
     const many = newLanes(clock);
     for (let index = 0; index < 1_000; index++) {
       const object = profile(`a-${index}`);

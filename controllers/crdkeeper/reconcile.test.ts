@@ -76,7 +76,7 @@ describe('the CRD keeper', () => {
     expect(keeper.served).to.deep.equal(RESTORED);
   });
 
-  describe('reverted by another client again and again', () => {
+  describe('after repeated reverts by another client', () => {
     const revertThrice = async (): Promise<void> => {
       await keeper.settle();
       for (const _time of [1, 2, 3]) {
@@ -87,7 +87,7 @@ describe('the CRD keeper', () => {
       }
     };
 
-    it('stops after the third revert, also when the manager restarts, and says who wrote', async () => {
+    it('stops after the third revert, even if the manager restarts, and reports which client wrote', async () => {
       await revertThrice();
       expect(keeper.served.isOurs).to.equal(false);
       expect(keeper.state).to.deep.equal({
@@ -132,7 +132,7 @@ describe('the CRD keeper', () => {
     });
   });
 
-  describe('that meets failures', () => {
+  describe('during failures', () => {
     const isCrd = ({ path }: { readonly path: string }): boolean => path.includes('resourcedefinitions');
     const isRecord = ({ path }: { readonly path: string }): boolean => path.includes('configmaps');
     const isWebhook = ({ path }: { readonly path: string }): boolean => path.includes('webhookconfigurations');
@@ -222,7 +222,7 @@ describe('the CRD keeper', () => {
       expect(keeper.served).to.deep.equal(RESTORED);
       expect(keeper.record).to.have.property('restorations').with.length(1);
     };
-    it('accuses no client of a revert because the API server fails', () =>
+    it('does not count a failure of the API server as a revert', () =>
       expectAfterThree(async () => (unavailable(isCrd)(), passes(3)), false));
     for (const [what, round, isCounted] of rows)
       it(`${isCounted ? 'counts' : 'does not count'} ${what} as a revert`, () => expectAfterThree(round, isCounted));

@@ -361,7 +361,7 @@ describe('Sessions', () => {
         expect(source.fetched).to.equal(1);
       });
 
-    it('of another partition keep credentials that AWS has accepted in their own', async () => {
+    it('in another partition keep credentials that AWS accepts in their own partition', async () => {
       sessions = sessionsIn(undefined);
       await open();
       transport.respond = rejecting(({ hostname }) => hostname.endsWith('.cn'));
@@ -396,7 +396,7 @@ describe('Sessions', () => {
     });
   });
 
-  it('do not share the failure of one region with another region', async () => {
+  it('open while another region does not respond', async () => {
     sessions = sessionsIn(undefined);
     transport.respond = (sent) => (sent.hostname.includes('af-south-1') ? neverRespond() : caller('111122223333'));
     const hanging = problem({ region: 'af-south-1' });

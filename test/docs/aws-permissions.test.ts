@@ -196,18 +196,18 @@ describe('docs/aws-permissions.md', () => {
     expect([...actions]).to.have.members([...calls, ...CHECKED_BY_EKS]);
   });
 
-  it('has a policy that suffices for creations, corrections, adoptions and deletions, and no needless action', async () => {
+  it('has a policy that allows creations, corrections, adoptions, and deletions, with no unnecessary actions', async () => {
     const policy = documentedPolicy();
     expect(unneeded(policy, await runUnder(policy))).to.deep.equal([]);
   });
 
-  it('has a policy for a required permissions boundary that suffices too, and no needless action', async () => {
+  it('has a sufficient policy for a required permissions boundary, with no unnecessary actions', async () => {
     const policy = documentedPolicyWithBoundary();
     const asked = await runUnder(policy, '--require-permissions-boundary=arn:aws:iam::*:policy/fargate-boundary');
     expect(unneeded(policy, asked)).to.deep.equal([]);
   });
 
-  it('has a statement that suffices for EKS to choose the subnets, and no needless action', async () => {
+  it('has a statement that lets EKS choose the subnets, with no unnecessary actions', async () => {
     const statement = statementsOf(CHOOSE_SUBNETS);
     const asked: Question[] = [];
     const world = startWithoutSubnets([...documentedPolicy(), ...statement], asked);
@@ -216,7 +216,7 @@ describe('docs/aws-permissions.md', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('needs each action of that statement, and the object names both', async () => {
+  it('requires both actions that let EKS choose the subnets, and the object reports them', async () => {
     const statement = statementsOf(CHOOSE_SUBNETS);
     const actions = statement.flatMap((each) => each.actions);
     for (const missing of actions) {
@@ -228,7 +228,7 @@ describe('docs/aws-permissions.md', () => {
     }
   });
 
-  it('has a statement that suffices for the roles of InstanceGroups, and no needless action', async () => {
+  it('has a statement that allows the roles of InstanceGroups, with no unnecessary actions', async () => {
     const statements = statementsOf(INSTANCE_GROUPS_ROLES, CHOOSE_SUBNETS);
     const asked: Question[] = [];
     const world = startWithInstanceGroup([...documentedPolicy(), ...statements], asked);
@@ -240,7 +240,7 @@ describe('docs/aws-permissions.md', () => {
     await world.finish();
   });
 
-  it('needs that statement for InstanceGroups, and the object names the action', async () => {
+  it('requires that statement for InstanceGroups, and the object reports the missing action', async () => {
     const world = startWithInstanceGroup([...documentedPolicy(), ...statementsOf(CHOOSE_SUBNETS)]);
     await world.until('it is denied', () => world.condition('web', 'Stalled')?.reason === 'AccessDenied');
     expect(world.condition('web')?.message).to.include('iam:TagRole');
@@ -283,7 +283,7 @@ describe('docs/aws-permissions.md', () => {
       },
     ],
   ];
-  it('has a policy that lets the manager change no role of others, and give its own roles no other policy', () => {
+  it('has a policy that does not let the manager change roles of others, or attach other policies to its own roles', () => {
     for (const [what, question] of asksOfRoles) expect(isAllowed(documentedPolicy(), question), what).to.equal(false);
   });
 
@@ -299,7 +299,7 @@ describe('docs/aws-permissions.md', () => {
       expect(isAllowed(documentedPolicy(), question)).to.equal(false);
     });
 
-  it('has a policy for a required permissions boundary that lets the manager neither drop nor bypass the boundary', () => {
+  it('has a policy for a required permissions boundary that does not let the manager remove or bypass the boundary', () => {
     const policy = documentedPolicyWithBoundary();
     const isAllowedFor = (action: string, boundary: string | undefined): boolean =>
       isAllowed(policy, {

@@ -63,7 +63,7 @@ describe('the image of the manager', () => {
   });
   after(() => rmSync(directory, { recursive: true, force: true }));
 
-  it('is byte for byte the same when it is built again, elsewhere and in another time zone', () => {
+  it('is byte-for-byte identical when it is rebuilt in another directory and time zone', () => {
     const elsewhere = join(directory, 'elsewhere');
     mkdirSync(elsewhere);
     const second = build('second.tar', { TMPDIR: elsewhere, TZ: 'Asia/Tokyo', LC_ALL: 'C' });
@@ -90,7 +90,7 @@ describe('the image of the manager', () => {
     }
   });
 
-  it('has nothing that another user than root can change, and no program with special rights', () => {
+  it('contains no files that group or others can write, and no setuid or setgid programs', () => {
     const root = join(directory, 'amd64');
     const find = (...tests: readonly string[]): string =>
       execFileSync('find', [root, '!', '-type', 'l', ...tests], { encoding: 'utf8' });
@@ -171,7 +171,7 @@ describe('the image of the manager', () => {
       return [...(container?.args ?? []), ...ports];
     }
 
-    it('becomes the leader under the service account of the manifests', async () => {
+    it('becomes the leader with the service account from the manifests', async () => {
       const lease = '/apis/coordination.k8s.io/v1/namespaces/capaf-system/leases/capaf-leader-election';
       await eventually(
         async () => {
@@ -196,7 +196,7 @@ describe('the image of the manager', () => {
       await world.gone('web');
     });
 
-    it('has capaf, which runs with its Node.js', () => {
+    it('contains capaf, which runs with the Node.js in the image', () => {
       const run = ['/usr/bin/node', '/capaf.mjs', 'version'];
       const args = ['--mount', '--pid', '--fork', 'sh', RUN, join(directory, NATIVE), '--', ...run];
       expect(execFileSync('unshare', args, { encoding: 'utf8' })).to.equal(`${VERSION}\n`);

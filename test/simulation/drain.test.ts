@@ -65,7 +65,7 @@ class DrainingWorld extends ReplaceableWorld {
 }
 
 describe('a drain', () => {
-  it('moves the pods to the new profile before the old one is deleted, and tells each step', async () => {
+  it('moves the pods to the new profile before the old one is deleted, and reports each step', async () => {
     const world = new DrainingWorld();
     await world.startWith({ drainTimeout: '10m' });
     world.replace();
@@ -152,7 +152,7 @@ describe('a drain', () => {
       await world.deleteAndFinish('web');
     });
 
-  it('goes on when the API server of the workload cluster answers again', async () => {
+  it('continues when the API server of the workload cluster responds again', async () => {
     const world = new DrainingWorld();
     await world.startWith({ drainTimeout: '10m' });
     world.workload.mood = 'silent';
@@ -165,7 +165,7 @@ describe('a drain', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('of an API server that does not answer delays no other object', async () => {
+  it('does not delay other objects while the API server does not respond', async () => {
     const world = new DrainingWorld();
     await world.startWith({ drainTimeout: '10m' });
     world.workload.mood = 'silent';
@@ -179,7 +179,7 @@ describe('a drain', () => {
     await world.deleteAndFinish('web', 'other');
   });
 
-  it('evicts nothing while the object is paused, and its timeout runs on', async () => {
+  it('evicts no pods while the object is paused, but its timeout keeps running', async () => {
     const world = new DrainingWorld();
     await world.startWith({ drainTimeout: '5m' });
     world.workload.refusalOf = () => BUDGET;
@@ -198,7 +198,7 @@ describe('a drain', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('asks again every 10 s, and at once after an edit, which counts at once', async () => {
+  it('limits its requests despite frequent events, and applies a new timeout immediately', async () => {
     const world = new DrainingWorld();
     await world.startWith({ drainTimeout: '1h' });
     world.workload.refusalOf = () => BUDGET;
@@ -238,7 +238,7 @@ describe('a drain', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('of 500 pods has at most ten requests in flight', async () => {
+  it('has at most ten requests in flight for 500 pods', async () => {
     const world = new DrainingWorld();
     await world.startWith({ drainTimeout: '10m' }, { ReplicaSet: 500 });
     world.replace();
@@ -248,7 +248,7 @@ describe('a drain', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('without drainTimeout asks the workload cluster nothing, and AWS as often as before', async () => {
+  it('sends no requests to the workload cluster without drainTimeout, and describes the EKS cluster at most once', async () => {
     const world = new DrainingWorld();
     await world.startWith({});
     world.replace();

@@ -116,7 +116,7 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('stays Ready, unlooked at, and is deleted after the operator has withdrawn the permission', async () => {
+  it('stays Ready without calls to EKS or IAM after the operator withdraws the permission, and can be deleted', async () => {
     for (const [flags, calls] of [
       [[], []],
       [[ALLOWED.replace(ACCOUNT, '999999999999')], ['GetCallerIdentity']],
@@ -138,7 +138,7 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
     }
   });
 
-  describe('with a finalizer, an annotation and a status that claim a profile where the operator allows none', () => {
+  describe('with a finalizer, annotation, and status that claim a profile in an EKS cluster that is not allowed', () => {
     /** Puts into the EKS cluster a profile and a role that have the names of the object, and the given tags. */
     function foreignWorld(tags: Readonly<Record<string, string>>): SimulatedWorld {
       const world = newWorld();
@@ -159,7 +159,7 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
     }
     const STATUS = { account: ACCOUNT, region: REGION, eksClusterName: 'tools', initialization: { provisioned: true } };
 
-    it('is refused without a call to AWS, whatever they say', async () => {
+    it('is refused without a call to EKS or IAM', async () => {
       for (const [flags, calls] of [
         [[], []],
         [[ALLOWED.replace('default=', 'other=')], []],
@@ -184,7 +184,7 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
       ['another owner', { [OWNER_TAG]: 'payments/api' }],
       ['no owner', {}],
     ] as const)
-      it(`is deleted without a word about the profile and role of ${what}`, async () => {
+      it(`is deleted without events about the profile and role of ${what}`, async () => {
         const world = foreignWorld(tags);
         world.start();
         applyClaim(world);

@@ -268,7 +268,7 @@ const INPUTS: readonly Input[] = [
   ),
   ofTexts('unknown fields of the record', RECORD, (text) => workOnRecord(withRecord(recordWith({ newer: text })))()),
   {
-    name: 'the entries of a record (their number)',
+    name: 'a record (number of entries)',
     size: 300,
     prepare: (count) => {
       const profiles = repeated(count, (n) => ({ name: `${'é'.repeat(20)}-${n}`, served: true }));
@@ -351,7 +351,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'health issues (their number)',
+    name: 'a list of health issues (number of issues)',
     size: 2_000,
     prepare: (count) => {
       const issue = { code: 'AccessDenied', message: ' \n'.repeat(500), resourceIds: repeated(20, String) };
@@ -362,7 +362,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'the selectors of a profile (their number)',
+    name: 'a list of selectors in a profile (number of selectors)',
     size: 4_000,
     prepare: (count) => {
       const selectors = repeated(count, (n) => ({
@@ -373,7 +373,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'selectors of objects that compete for pods (their number and the length of their patterns)',
+    name: 'selectors of objects that compete for pods (number of selectors and length of patterns)',
     size: 16 * KIB,
     prepare: (size) => {
       // The matcher of wildcards takes longest for a long text behind the last star that differs at its end.
@@ -390,7 +390,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'objects that compete for pods (their number)',
+    name: 'a group of objects that compete for pods (number of objects)',
     size: 3_200,
     prepare: (count) => {
       const rival = (name: string, text: string) => {
@@ -404,7 +404,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'the predecessors in the status of an object without a record (their number)',
+    name: 'the status of an object without a record (number of predecessors)',
     size: 4_000,
     prepare: (count) => {
       const predecessors = repeated(count, (n) => ({
@@ -415,7 +415,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'tags (their number)',
+    name: 'a set of tags (number of tags)',
     size: 8_000,
     prepare: (count) => {
       const tags = Object.fromEntries(repeated(count, (n) => [`key-${n}`, 'v']));
@@ -433,7 +433,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'an object with wrong fields (their number)',
+    name: 'an object with wrong fields (number of fields)',
     size: 4_000,
     prepare: (count) => {
       const labels = Object.fromEntries(repeated(count, (n) => [`${'k'.repeat(50)}${n}`, n]));
@@ -446,7 +446,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'a label selector of allowedNamespaces, and the labels of the Namespace (their number)',
+    name: 'a label selector of allowedNamespaces, and the labels of the Namespace (number of entries)',
     size: 4_000,
     prepare: (count) => {
       const labels = Object.fromEntries(repeated(count, (n) => [`${'a.'.repeat(20)}b/k${n}`, 'v']));
@@ -466,7 +466,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'an InstanceGroup with many selectors in its last applied configuration (their number)',
+    name: 'the last applied configuration of an InstanceGroup (number of selectors)',
     size: 3_000,
     prepare: (count) => {
       const selectors = repeated(count, (n) => ({ [`namespace-${n}`]: null, labels: { a: 'b' } }));
@@ -484,7 +484,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'an AWSFargateProfile with many empty labels in its last applied configuration (their number)',
+    name: 'the last applied configuration of an AWSFargateProfile (number of empty labels)',
     size: 4_000,
     prepare: (count) => {
       const labels = Object.fromEntries(repeated(count, (n) => [`label-${n}`, null]));
@@ -499,7 +499,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'a chain of identities (their number)',
+    name: 'a chain of identities (number of identities)',
     size: 4_000,
     prepare: (count) => {
       const identities = repeated(count, (index) => identity(index, count));
@@ -522,7 +522,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'profiles of one name in a file for capaf (their number)',
+    name: 'a file for capaf with profiles of the same name (number of profiles)',
     size: 8_000,
     prepare: (count) => {
       const sources = repeated(count, () => ({ name: ProfileName.of('web') }));
@@ -530,7 +530,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'roles and objects that capaf looks at for orphans (their number)',
+    name: 'the roles and objects among which capaf looks for orphans (number of each)',
     size: 1_600,
     prepare: (count) => {
       const role = { name: 'r', arn: ROLE_ARN, clusterArn: 'c', namespace: 'team-a' };
@@ -540,7 +540,7 @@ const INPUTS: readonly Input[] = [
     },
   },
   {
-    name: 'a table of capaf with a long cell (its rows)',
+    name: 'a capaf table with a long cell (number of rows)',
     size: 3_200,
     prepare: (count) => {
       const rows = repeated(count, (n) => [n === 0 ? 'x'.repeat(count * 10) : 'x', 'end']);
@@ -603,7 +603,7 @@ async function runManager(size: number): Promise<void> {
   for (const manager of world.managers) await world.stop(manager);
 }
 
-describe('The processor time of the manager and of capaf grows no faster than', () => {
+describe('The processor time of the manager and capaf grows no faster than the size of', () => {
   for (const input of INPUTS)
     it(input.name, async () => {
       expect(await growthOf(input), 'how much more the whole input costs than its part').to.be.at.most(
@@ -612,7 +612,7 @@ describe('The processor time of the manager and of capaf grows no faster than', 
     });
 
   // The texts are a small part of what a whole manager does, so a larger step would hide how their cost grows.
-  it('all texts of a tenant and of AWS in a whole manager', async () => {
+  it('all text from a tenant and AWS in a complete manager', async () => {
     const whole: Input = { name: 'all', size: 64 * KIB, prepare: (size) => () => runManager(size) };
     expect(await growthOf(whole, 4)).to.be.at.most(mostGrowth(4));
   });

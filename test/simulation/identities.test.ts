@@ -73,7 +73,7 @@ describe('an identity', () => {
     expect(others).to.deep.equal(new Set([`arn:aws:sts::${ACCOUNT}:assumed-role/second/capaf-second`]));
   });
 
-  it('that the namespace may not use does not hold up the deletion of a profile that never began, nor of its cluster', async () => {
+  it('that the namespace may not use does not block the deletion of a profile that was never created, or of its cluster', async () => {
     const world = worldWithRoles();
     world.patch(ROLES, 'second', { spec: { allowedNamespaces: { list: ['elsewhere'] } } });
     world.start();
@@ -97,7 +97,7 @@ describe('an identity', () => {
     await world.finish();
   });
 
-  it('called default decides who may use the credentials of the manager, also without a reference to it', async () => {
+  it('named default decides which namespaces may use the credentials of the manager, even without an identityRef', async () => {
     const world = new SimulatedWorld();
     const allow = (...list: readonly string[]) => ({ spec: { allowedNamespaces: { list } } });
     world.create(CONTROLLER_IDENTITIES, { metadata: { name: 'default' }, ...allow('other') });
@@ -113,7 +113,7 @@ describe('an identity', () => {
     await world.deleteAndFinish('a');
   });
 
-  it('whose reference a client removes from the status does not leave the credentials of the manager', async () => {
+  it('named default also applies to an object whose status has no identityRef', async () => {
     const world = new SimulatedWorld();
     world.create(CONTROLLER_IDENTITIES, {
       metadata: { name: 'default' },
@@ -183,7 +183,7 @@ describe('an AWSClusterStaticIdentity', () => {
     return { world, keys };
   }
 
-  it('decides in which account everything is', async () => {
+  it('determines the AWS account of the profile and the role', async () => {
     const { world } = await readyElsewhere();
     const podExecutionRoleARN = `arn:aws:iam::${OTHER}:role/${CLUSTER}-default_a_fargate`;
     const { account, identityRef, ...status } = statusOf(world.profile('a'));
@@ -193,7 +193,7 @@ describe('an AWSClusterStaticIdentity', () => {
     await world.deleteAndFinish('a');
   });
 
-  it('uses new keys of the Secret without a restart, also when AWS has refused the former keys', async () => {
+  it('uses new keys from the Secret without a restart, even after AWS has rejected the old keys', async () => {
     const { world, keys } = await readyElsewhere();
     world.aws.admin.removeKey(keys);
     world.patch(PLURAL, 'a', { spec: { additionalTags: { rotation: 'begun' } } });
@@ -204,7 +204,7 @@ describe('an AWSClusterStaticIdentity', () => {
     await world.deleteAndFinish('a');
   });
 
-  it('with new keys of another account reads and changes nothing there', async () => {
+  it('with new keys for another account reads and changes nothing there', async () => {
     const { world } = await readyElsewhere();
     const elsewhere = world.aws.admin.registerKey({ account: THIRD });
     putSecret(world, elsewhere);
@@ -217,7 +217,7 @@ describe('an AWSClusterStaticIdentity', () => {
     await world.deleteAndFinish('a');
   });
 
-  it('can be replaced by another one during a deletion', async () => {
+  it('can be replaced with another identity during a deletion', async () => {
     const { world, keys } = await readyElsewhere();
     world.aws.admin.removeKey(keys);
     world.delete('a');
@@ -241,7 +241,7 @@ describe('an AWSClusterStaticIdentity', () => {
     await world.deleteAndFinish('a');
   });
 
-  it('serves the namespaces of its list or of its selector, and refuses others', async () => {
+  it('allows only the namespaces in its list or selector', async () => {
     const { world } = await readyElsewhere();
     const allow = (allowedNamespaces: object | null): void =>
       change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces });
@@ -330,7 +330,7 @@ describe('an AWSClusterRoleIdentity', () => {
 });
 
 describe('the manager', () => {
-  it('does not leak secrets into logs, events, objects or metrics', async () => {
+  it('does not leak secrets into logs, events, objects, or metrics', async () => {
     const world = new SimulatedWorld();
     const keys = world.aws.admin.registerKey({ account: OTHER, userName: 'secretive' });
     putStaticIdentity(world, keys);

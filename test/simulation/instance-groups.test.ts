@@ -115,7 +115,7 @@ async function takenOverWorld(): Promise<SimulatedWorld> {
 }
 
 describe('an InstanceGroup with the provisioner eks-fargate', () => {
-  it('becomes one AWSFargateProfile with the names of keiko, and goes after it', async () => {
+  it('becomes one AWSFargateProfile with the names from keiko, and is deleted after it', async () => {
     const world = newWorld();
     const finalizers: unknown[] = [];
     world.api.storage.listen(({ type, object }) => {
@@ -203,7 +203,7 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     await deleteAndFinish(world);
   });
 
-  it('is told what to set where a part is missing', async () => {
+  it('reports which field to set if a part is missing', async () => {
     const world = newWorld();
     world.start(...FLAGS);
     apply(world, { spec: { strategy: undefined } });
@@ -228,7 +228,7 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     await deleteAndFinish(world);
   });
 
-  it('is made again if its AWSFargateProfile is deleted', async () => {
+  it('gets a new AWSFargateProfile if its AWSFargateProfile is deleted', async () => {
     const world = await readyWorld();
     const uid = world.profile('web')?.metadata.uid;
     world.delete('web');
@@ -238,7 +238,7 @@ describe('an InstanceGroup with the provisioner eks-fargate', () => {
     await deleteAndFinish(world);
   });
 
-  it('leaves an AWSFargateProfile of the same name alone that is not its own', async () => {
+  it('does not change an AWSFargateProfile that has the same name but is not its own', async () => {
     const world = newWorld();
     world.start(...FLAGS);
     world.applyWith('web', { clusterName: undefined, eksCluster: { name: CLUSTER, region: REGION } });
@@ -478,8 +478,8 @@ describe('an InstanceGroup whose profile does not follow it', () => {
   });
 });
 
-describe('the controller of InstanceGroups', () => {
-  it('updates the messages of all groups, also while one has a text that cannot be shown as a whole', async () => {
+describe('the InstanceGroup controller', () => {
+  it('updates the messages of all groups, even if text from one group must be truncated', async () => {
     const world = newWorld();
     world.start(...FLAGS);
     const emojis = (count: number): object => ({ strategy: { type: 'x'.repeat(count) + '😀'.repeat(100) } });
@@ -492,7 +492,7 @@ describe('the controller of InstanceGroups', () => {
     await deleteAndFinish(world);
   });
 
-  it('leaves groups of other provisioners alone', async () => {
+  it('does not change groups with other provisioners', async () => {
     const world = newWorld();
     world.start(...FLAGS);
     apply(world, { spec: { provisioner: 'eks-managed' } });

@@ -59,7 +59,7 @@ describe("the operator's limits", () => {
     await world.finish();
   });
 
-  it('leave a Ready profile Ready if AWS refuses the required boundary, and tell the refusal', async () => {
+  it('keep a Ready profile Ready if AWS refuses the required boundary, and report the refusal', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('web');
     const changes = world.readyChanges('web');
@@ -79,7 +79,7 @@ describe("the operator's limits", () => {
     await world.deleteAndFinish('web');
   });
 
-  it('do not keep the rest of a role from being mended if AWS refuses the required boundary', async () => {
+  it('do not prevent other corrections of a role if AWS refuses the required boundary', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('web');
     await restartWith(world, '--require-permissions-boundary=arn:aws:iam::*:policy/missing');
@@ -95,7 +95,7 @@ describe("the operator's limits", () => {
     await world.deleteAndFinish('web');
   });
 
-  it('leave time between two attempts to set a boundary that AWS refuses, however often the object is reconciled', async () => {
+  it('delay retries to set a boundary that AWS refuses, however often the object is reconciled', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('web');
     await restartWith(world, '--require-permissions-boundary=arn:aws:iam::*:policy/missing');
@@ -112,7 +112,7 @@ describe("the operator's limits", () => {
     await world.deleteAndFinish('web');
   });
 
-  it('stop the new creation of a profile until AWS accepts the required boundary of its role', async () => {
+  it('block the re-creation of a profile until AWS accepts the required boundary of its role', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('web');
     await restartWith(world, '--require-permissions-boundary=arn:aws:iam::*:policy/missing');
@@ -132,7 +132,7 @@ describe("the operator's limits", () => {
     await world.deleteAndFinish('web');
   });
 
-  it('stop the creation of a profile whose status says that it was provisioned', async () => {
+  it('block the creation of a profile even if its status says that it was provisioned', async () => {
     const world = new SimulatedWorld();
     world.start(NO_POLICY);
     world.applyWith('web', { roleAdditionalPolicies: [POLICY] });
@@ -144,7 +144,7 @@ describe("the operator's limits", () => {
     await world.deleteAndFinish('web');
   });
 
-  it('come before the role, so that an object learns nothing about a role that it may not name', async () => {
+  it('reject a disallowed role with the same reason whether or not it exists, and do not reveal its trust policy', async () => {
     const world = new SimulatedWorld();
     const theirs = world.aws.admin.putRole({ name: 'theirs', trustPolicy: '{"Statement":[]}' });
     world.start('--allow-role-arn=none');

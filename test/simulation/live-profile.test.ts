@@ -12,7 +12,7 @@ describe('a live profile', () => {
   // spec.profileName is immutable, but the API server accepts the removal of a name that ends in `_<metadata.name>`.
   // Cluster API Provider AWS writes such a default name into the spec, and a user who applies a manifest without the
   // field removes the name.
-  it('is kept under its name when spec.profileName is removed', async () => {
+  it('keeps its name when spec.profileName is removed', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world, { profileName: `shared_${WEB}` });
     const before = world.mutations().length;
@@ -74,7 +74,7 @@ describe('a live profile', () => {
     await world.deleteAndFinish(WEB);
   });
 
-  it('is kept under its name when spec.profileName is removed while EKS creates it', async () => {
+  it('keeps its name when spec.profileName is removed while EKS creates it', async () => {
     const world = new SimulatedWorld();
     startAndApply(world, { profileName: `shared_${WEB}` });
     await world.until('the create', () => statusOf(world, 'profileStatus') === 'CREATING');

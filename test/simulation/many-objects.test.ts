@@ -27,8 +27,8 @@ async function untilReady(world: SimulatedWorld, others: readonly TenantCluster[
   return world.elapsed - since;
 }
 
-describe('objects of one tenant in regions that do not answer', () => {
-  it('delay nobody by naming the role that an object of another tenant names', async () => {
+describe('objects of one tenant in regions that do not respond', () => {
+  it('delay an object of another tenant by at most 20% if they use the same role', async () => {
     const run = async (count: number): Promise<Ms> => {
       const world = newWorld();
       world.aws.admin.putRole({ name: 'shared', trustPolicy: CAPA_TRUST });
@@ -51,7 +51,7 @@ describe('objects of one tenant in regions that do not answer', () => {
     expect(await run(30)).to.be.at.most(1.2 * (await run(0)));
   });
 
-  it('delay 60 objects of 60 other tenants by less than a third, in however many regions they are', async () => {
+  it('delay 60 objects of 60 other tenants by at most 30%, even across 45 regions', async () => {
     const others = Array.from({ length: 60 }, (_, index) => ({ ...WEB, namespace: `team-${index}` }));
     const run = async (regions: number): Promise<Ms> => {
       const world = newWorld();
@@ -89,7 +89,7 @@ function createRefused({ api }: SimulatedWorld, count: number, { spec, status }:
 
 const KINDS_OF_REFUSED: readonly (Refused & { readonly what: string })[] = [
   {
-    what: 'of an EKS cluster that the operator does not allow',
+    what: 'for an EKS cluster that the operator does not allow',
     spec: { eksCluster: { name: 'prod', region: 'us-east-1' } },
   },
   { what: 'that wait for a Cluster', spec: { clusterName: 'absent' } },
@@ -100,10 +100,10 @@ const KINDS_OF_REFUSED: readonly (Refused & { readonly what: string })[] = [
   },
 ];
 
-describe('thousands of objects of one tenant', () => {
+describe('hundreds of objects of one tenant', () => {
   for (const { what, ...refused } of KINDS_OF_REFUSED)
     describe(what, () => {
-      it('take processor time in proportion to their number', async () => {
+      it('use processor time roughly in proportion to their number', async () => {
         const run = async (count: number): Promise<number> => {
           const before = process.threadCpuUsage();
           const world = newWorld();
@@ -124,7 +124,7 @@ describe('thousands of objects of one tenant', () => {
         expect(Math.min(...many)).to.be.at.most(7 * Math.min(...few));
       });
 
-      it('are reconciled one in each turn of the event loop, also when they need no request', async () => {
+      it('are reconciled in separate turns of the event loop, even if they need no requests', async () => {
         const world = newWorld();
         createRefused(world, 200, refused);
         const first = world.start();

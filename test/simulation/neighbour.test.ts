@@ -72,7 +72,7 @@ function reasonOf(object: KubeObject | undefined): unknown {
 }
 
 describe('a client that writes the status of an object', () => {
-  it('does not move a living object to another region: the manager writes the region again', async () => {
+  it('cannot move a live object to another region, because the manager restores the region', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world);
     const before = world.mutations().length;
@@ -93,8 +93,8 @@ describe('a client that writes the status of an object', () => {
   });
 });
 
-describe('a namespace that names the EKS cluster of another namespace', () => {
-  it('gets no role of the other namespace, although its control plane is ready', async () => {
+describe('a namespace that refers to the EKS cluster of another namespace', () => {
+  it('cannot change or delete a role of the other namespace, even with a ready control plane', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('web');
     const roleOf = () => world.aws.admin.roles().find(({ name }) => name === WEB_ROLE);
@@ -109,7 +109,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('is not told who owns a profile or role as long as its control plane is not ready', async () => {
+  it('does not learn who owns a profile or role before its control plane is ready', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('web');
     const neighbour = new Neighbour(world);
@@ -135,7 +135,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('is not told of the selectors of the other namespace, nor tells it of its own, whatever it writes into its status', async () => {
+  it('cannot read selectors of the other namespace, or affect its SelectorsOverlap condition, by writing status', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('web');
     const neighbour = new Neighbour(world);
@@ -173,7 +173,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.stop(world.managers[0] ?? expect.fail('no manager'));
   });
 
-  it('keeps no role of the other namespace alive with an object that names the role', async () => {
+  it('cannot prevent the deletion of a role of the other namespace by specifying the role', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('web');
     const roleARN = world.aws.admin.roles().find(({ name }) => name === WEB_ROLE)?.arn;
@@ -188,7 +188,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.finish();
   });
 
-  it('keeps the role for a profile that it is creating while the role is about to be deleted', async () => {
+  it('keeps a role for a profile that it creates while the role is about to be deleted', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('web');
     const neighbour = new Neighbour(world);
@@ -215,7 +215,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.finish();
   });
 
-  it('adopts nothing as long as its control plane is not ready', async () => {
+  it('adopts nothing before its control plane is ready', async () => {
     const world = new SimulatedWorld();
     const { arn } = world.aws.admin.putRole({ name: 'pods', trustPolicy: CAPA_TRUST });
     const [taken, untagged] = [capaTags(CLUSTER), {}].map((tags, index) =>
@@ -255,7 +255,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.finish();
   });
 
-  it('deletes no profile and role of Cluster API Provider AWS that only a written status names', async () => {
+  it('cannot delete a profile or role of Cluster API Provider AWS by writing status', async () => {
     const world = new SimulatedWorld();
     const tags = capaTags(CLUSTER);
     const role = world.aws.admin.putRole({ name: `${CLUSTER}-web_fargate`, trustPolicy: CAPA_TRUST, tags });
@@ -278,7 +278,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.finish();
   });
 
-  it('adopts nothing that the other namespace adopts at the same time, although both objects name it', async () => {
+  it('cannot adopt a profile or role that the other namespace adopts at the same time', async () => {
     const world = new SimulatedWorld({ aws: { latencyMs: 20 } });
     const tags = capaTags(CLUSTER);
     const role = world.aws.admin.putRole({ name: `${CLUSTER}-web_fargate`, trustPolicy: CAPA_TRUST, tags });
@@ -307,7 +307,7 @@ describe('a namespace that names the EKS cluster of another namespace', () => {
     await world.finish();
   });
 
-  it('takes over and deletes what Cluster API Provider AWS made under an explicit name for its ready control plane', async () => {
+  it('adopts and deletes what Cluster API Provider AWS created with an explicit name for its ready control plane', async () => {
     const world = new SimulatedWorld();
     const tags = capaTags(CLUSTER);
     const role = world.aws.admin.putRole({

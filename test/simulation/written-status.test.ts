@@ -40,8 +40,8 @@ const operationsSince = (world: SimulatedWorld, count: number): readonly string[
     .slice(count)
     .map(({ operation }) => operation);
 
-describe('what others put on the role and the profile of an object', () => {
-  it('stays, whatever a client writes into the status of the object', async () => {
+describe('tags, policies, and a boundary that others add to the role and profile of an object', () => {
+  it('stay, regardless of what a client writes into the status of the object', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world, { additionalTags: { team: 'a' } });
     const role = roleIn(world);
@@ -64,7 +64,7 @@ describe('what others put on the role and the profile of an object', () => {
 });
 
 describe('the profiles and roles of other objects and owners', () => {
-  it('stay, although a client names them in the record of a replacement', async () => {
+  it('are not deleted, even if a client records them as replaced', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world, { updateStrategy: { type: 'Replace' } });
     world.apply('other');
@@ -89,10 +89,10 @@ describe('the profiles and roles of other objects and owners', () => {
   });
 });
 
-describe('what an object puts on its role and its profile', () => {
+describe('tags and policies that an object adds to its role and profile', () => {
   const spec = { additionalTags: { team: 'a', cost: '7' }, roleAdditionalPolicies: [LOGS] };
 
-  it('is recorded in the calls that create both, without another call', async () => {
+  it('are recorded in the calls that create both, without an additional call', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world, spec);
     expect(operationsSince(world, 0)).to.deep.equal([
@@ -105,7 +105,7 @@ describe('what an object puts on its role and its profile', () => {
     await world.deleteAndFinish(WEB);
   });
 
-  it('is removed when the spec does not name it any more, and then the record is as small as before', async () => {
+  it('are removed when the spec no longer requests them, together with their record', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world, { additionalTags: { cost: '7' } });
     const before = [roleIn(world), profileTagsIn(world)];
@@ -118,7 +118,7 @@ describe('what an object puts on its role and its profile', () => {
     await world.deleteAndFinish(WEB);
   });
 
-  it('is recorded for a role and a profile without record, so that it can be removed', async () => {
+  it('are recorded on a role and a profile without a record, so that they can be removed', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world, spec);
     const { [ADDED_TAG]: _role, ...roleTags } = roleIn(world).tags;
@@ -136,7 +136,7 @@ describe('what an object puts on its role and its profile', () => {
     await world.deleteAndFinish(WEB);
   });
 
-  it('goes to the profile although AWS denies a change of the tags of the role, and the object stays Ready', async () => {
+  it('change on the profile even if AWS denies a tag removal on the role, and the object stays Ready', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world, { additionalTags: { team: 'a' } });
     const changes = world.readyChanges(WEB);

@@ -404,8 +404,8 @@ describe('capaf import', () => {
   });
 });
 
-describe('the commands of a take-over', () => {
-  it('run nothing that a file or a control plane names', () => {
+describe('the commands for a takeover', () => {
+  it('quote shell metacharacters from a file or control plane', () => {
     const source = {
       source: 's',
       name: ProfileName.of('web'),
@@ -422,7 +422,7 @@ describe('the commands of a take-over', () => {
     expect(steps[0]).to.equal(`Give the manager the flag '--allow-eks-cluster=a=${place}'`);
   });
 
-  it('have no region of a wrong ARN', () => {
+  it('are not created from an ARN with an invalid region', () => {
     const text = readFileSync(`${TESTDATA}/live.json`, 'utf8');
     const wrong = text.replace('arn:aws:eks:eu-west-1:', 'arn:aws:eks:$(id):');
     const [document] = parseDocuments('live.json', wrong);

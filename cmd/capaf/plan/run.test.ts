@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { describePlan } from './run.ts';
 
 describe('describePlan', () => {
-  it('lets no text of an object or of AWS control the terminal or imitate a line', () => {
+  it('prevents text from objects and AWS from controlling the terminal or imitating a line', () => {
     const hostile = 'a\u001b]0;\u202e\u009b2J\n  2. DeleteRole';
     const outcome = { ready: 'False', reason: hostile, message: hostile } as const;
     const uncovered = [{ namespace: hostile, labels: { [hostile]: hostile } }];

@@ -18,8 +18,8 @@ const find = (cluster: object | undefined) =>
     NAME,
   );
 
-describe('the way into a workload cluster', () => {
-  it('is what EKS shows, with a token for the cluster', async () => {
+describe('a connection to a workload cluster', () => {
+  it('uses the endpoint and certificate authority from EKS, with a token for the cluster', async () => {
     const found = await find({ endpoint: 'https://x.eks.amazonaws.com', certificateAuthority: AUTHORITY });
     expect(found).to.deep.equal(
       E.right({ url: new URL('https://x.eks.amazonaws.com'), certificateAuthority: 'PEM', token: 'token for prod' }),
@@ -35,7 +35,7 @@ describe('the way into a workload cluster', () => {
     // Without a certificate authority, Node.js would trust the public ones.
     ['without a certificate authority', { endpoint: 'https://x.eks.amazonaws.com' }],
   ] as const)
-    it(`is closed ${situation}`, async () => expect(await find(cluster)).to.have.property('_tag', 'Left'));
+    it(`is refused ${situation}`, async () => expect(await find(cluster)).to.have.property('_tag', 'Left'));
 
   for (const [error, problem] of [
     [
@@ -43,8 +43,8 @@ describe('the way into a workload cluster', () => {
       "does not accept the controller's AWS identity",
     ],
     [new KubeError('x: no', { status: 403, reason: 'Forbidden', said: 'no' }), 'of EKS cluster prod says: no'],
-    [new KubeError('listing: no answer', { status: 0, reason: 'NoAnswer' }), 'does not answer: listing: no answer'],
-    [new KubeError('odd', { status: 0, reason: 'Undecodable' }), 'gives a wrong answer: odd'],
+    [new KubeError('listing: no answer', { status: 0, reason: 'NoAnswer' }), 'does not respond: listing: no answer'],
+    [new KubeError('odd', { status: 0, reason: 'Undecodable' }), 'returns an invalid response: odd'],
     [new NoCredentials({ reason: 'CredentialsMissing', message: 'none' }), 'there is no token for the API server'],
   ] as const)
     it(`says "${problem}" for ${error.name}`, () => expect(describeProblem(error, 'prod').problem).to.contain(problem));

@@ -45,8 +45,8 @@ function tagsIn(mutation: Mutation): Tags {
 const digestsIn = (tags: Tags): readonly string[] =>
   Object.entries(tags).flatMap(([key, value]) => (isAddedTagKey(key) ? (value.match(/.{12}/g) ?? []) : []));
 
-describe('The plans for random situations', () => {
-  it('change no foreign profile, other than to adopt it', () => {
+describe('Plans for random situations', () => {
+  it('never change a foreign profile, except to adopt it', () => {
     forEachMutation((mutation, planned) => {
       const { desired, seen } = planned;
       const profile = changedProfile(mutation, planned);
@@ -63,7 +63,7 @@ describe('The plans for random situations', () => {
     });
   });
 
-  it('change no foreign role', () => {
+  it('never change a foreign role', () => {
     forEachMutation((mutation, planned) => {
       const role = changedRole(mutation, planned);
       if (role === undefined || mutation.kind === 'createRole') return;
@@ -79,7 +79,7 @@ describe('The plans for random situations', () => {
     });
   });
 
-  it('delete a profile of a living object only for a reason that AWS and the record prove', () => {
+  it('delete a profile of a live object only for a reason that AWS and the record prove', () => {
     forEachMutation((mutation, planned) => {
       const { desired, seen, isDeleted, object } = planned;
       if (mutation.kind !== 'deleteProfile' || isDeleted) return;
@@ -109,7 +109,7 @@ describe('The plans for random situations', () => {
     });
   });
 
-  it('are the same whatever a client writes into status, apart from initialization.provisioned, which keeps a boundary', () => {
+  it('do not depend on what a client writes into status, apart from initialization.provisioned', () => {
     forEachPlan((planned) => {
       const { initialization } = planned.object.status ?? {};
       const object = { ...planned.object, status: initialization === undefined ? {} : { initialization } };
@@ -119,7 +119,7 @@ describe('The plans for random situations', () => {
     });
   });
 
-  it('remove only tags and policies that the controller added and that the spec does not want', () => {
+  it('remove only tags and policies that the controller added and that the spec does not request', () => {
     forEachMutation((mutation, planned) => {
       const tags = tagsBefore(mutation, planned);
       const { additionalTags = {}, roleAdditionalPolicies = [] } = planned.object.spec;
@@ -135,7 +135,7 @@ describe('The plans for random situations', () => {
     });
   });
 
-  it('remove only a permissions boundary that the controller put on the role and that the spec does not want', () => {
+  it('remove a permissions boundary only if the controller added it and the spec does not request one', () => {
     forEachMutation((mutation, planned) => {
       if (mutation.kind !== 'removeBoundary') return;
       const { permissionsBoundary = '', tags = {} } = changedRole(mutation, planned) ?? {};
@@ -144,7 +144,7 @@ describe('The plans for random situations', () => {
     });
   });
 
-  it('record as added only what a spec names, whatever a client writes into status', () => {
+  it('record only additions that a spec requests, regardless of what a client writes into status', () => {
     forEachMutation((mutation, planned) => {
       const { additionalTags, roleAdditionalPolicies = [], rolePermissionsBoundary } = planned.object.spec;
       const named = recordTag(
@@ -170,7 +170,7 @@ describe('The plans for random situations', () => {
     });
   });
 
-  it('delete or strip no role that a profile uses', () => {
+  it('never delete a role that a profile uses, or detach its policies to delete it', () => {
     forEachMutation((mutation, planned) => {
       const isRetiring = mutation.kind === 'deleteRole' || (mutation.kind === 'detachPolicy' && mutation.retiring);
       const role = isRetiring ? changedRole(mutation, planned) : undefined;

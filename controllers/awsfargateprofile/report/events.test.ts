@@ -244,7 +244,7 @@ describe('the Warning event of a reason', () => {
       expect(eventsOf({ reason, object })).to.deep.equal(events);
     });
 
-  it('is not repeated for a problem whose message is longer than a condition allows', () => {
+  it('is not repeated for a problem with a message that is longer than a condition allows', () => {
     const reason = newReason('SpecDiffers', { name: PROFILE, fields: ['😀'.repeat(20_000)] });
     const reconcile = observedReconcile({ end: reason });
     expect(eventsAfter(reconcile).map((event) => event.reason)).to.deep.equal(['SpecDiffers']);

@@ -218,7 +218,7 @@ describe('statusAfter', () => {
       if (lacks.length > 0) expect(status).not.to.have.any.keys(...lacks);
     });
 
-  it('records the first ten health issues, shortened, and says how many there are', () => {
+  it('records only the first ten health issues, truncated, and reports how many more exist', () => {
     const many = Array.from({ length: 15 }, (_, index) => ({
       code: `Issue${index}`,
       message: '😀'.repeat(50_000),

@@ -34,7 +34,7 @@ async function urlOf(
 }
 
 describe('the token for the API server of an EKS cluster', () => {
-  it('is a presigned GetCallerIdentity that names the cluster in a signed header, as of aws-iam-authenticator', async () => {
+  it('is a presigned GetCallerIdentity URL that is valid for one minute and signs the cluster header', async () => {
     const url = await urlOf();
     expect(url.origin + url.pathname).to.equal('https://sts.eu-west-1.amazonaws.com/');
     const { 'X-Amz-Signature': signature, ...parameters } = Object.fromEntries(url.searchParams);
@@ -50,17 +50,17 @@ describe('the token for the API server of an EKS cluster', () => {
     });
   });
 
-  it('has another signature for another cluster', async () => {
+  it('has a different signature for another cluster', async () => {
     const [one, other] = await Promise.all([urlOf(), urlOf({ cluster: 'other' })]);
     expect(one.searchParams.get('X-Amz-Signature')).not.to.equal(other.searchParams.get('X-Amz-Signature'));
   });
 
-  it('has the session token of temporary credentials', async () => {
+  it('includes the session token of temporary credentials', async () => {
     const url = await urlOf({ sessionToken: 'a/b+c=' });
     expect(url.searchParams.get('X-Amz-Security-Token')).to.equal('a/b+c=');
   });
 
-  it('names the STS of China in China', async () => {
+  it('uses the STS endpoint of China in China', async () => {
     const { hostname } = await urlOf({ region: 'cn-north-1' });
     expect(hostname).to.equal('sts.cn-north-1.amazonaws.com.cn');
   });

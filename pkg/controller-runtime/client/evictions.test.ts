@@ -46,20 +46,20 @@ describe('evictions', () => {
     ['a pod that is gone', json(404, statusOf(404, 'NotFound')), { kind: 'gone' }],
     ['another pod of this name', json(409, statusOf(409, 'Conflict')), { kind: 'gone' }],
     [
-      'a budget, which it does not ask again at once',
+      'a disruption budget, and does not retry immediately',
       json(429, statusOf(429, 'TooManyRequests', [BUDGET]), { 'retry-after': '1' }),
       { kind: 'refused', said: `said 429 ${BUDGET.message}` },
     ],
     ['an error of the API server', json(500, statusOf(500, 'InternalError')), { kind: 'refused', said: 'said 500' }],
-    ['no right', json(403, statusOf(403, 'Forbidden')), '403 Forbidden'],
+    ['a missing permission', json(403, statusOf(403, 'Forbidden')), '403 Forbidden'],
     ['an unknown caller', json(401, statusOf(401, 'Unauthorized')), '401 Unauthorized'],
   ] as const)
-    it(`tells ${situation}`, async () => {
+    it(`recognizes ${situation}`, async () => {
       expect(await evict(answer)).to.deep.equal(expected);
       expect(sent).to.have.length(1);
     });
 
-  it('tells that there is no answer', async () => expect(await evict()).to.equal('0 NoAnswer'));
+  it('recognizes a missing response', async () => expect(await evict()).to.equal('0 NoAnswer'));
 
   it('names the pod by its unique id', async () => {
     await evict(json(201, {}));
@@ -97,7 +97,7 @@ describe('evictions', () => {
     }
   };
 
-  it('reads no answer to its end that has more than 4 MiB', async () => {
+  it('stops reading a response that is larger than 4 MiB', async () => {
     let read = 0;
     const body = (function* () {
       for (; read < 100; read++) yield new Uint8Array(1_024 * 1_024).fill(32);
@@ -106,7 +106,7 @@ describe('evictions', () => {
     expect(read).to.be.below(6);
   });
 
-  it('ends a list that never ends after a hundred pages', async () => {
+  it('stops listing pods after a hundred pages of a list that never ends', async () => {
     const page = json(200, { metadata: { resourceVersion: '1', continue: 'more' }, items: [] });
     expect(await listed(page)).to.have.property('message', 'listing pods: there are more than 10000 pods');
     expect(sent).to.have.length(100);

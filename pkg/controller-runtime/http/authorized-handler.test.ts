@@ -89,7 +89,7 @@ describe('authorizedHandler', () => {
     expect(await status('Bearer good', { method: 'PUT' })).to.equal(403);
   });
 
-  it('uses positive answers again, for a limited time', async () => {
+  it('reuses positive results for a limited time', async () => {
     const { clock, status, reviews } = fixture();
     const [token, access] = ['tokenreviews', 'subjectaccessreviews'];
     const ask = async (...args: Parameters<typeof status>): Promise<readonly string[]> => {
@@ -112,7 +112,7 @@ describe('authorizedHandler', () => {
     expect(await ask('Bearer good')).to.deep.equal([token, access]);
   });
 
-  it('asks about a few tokens at a time, and keeps the answer for a known token among a thousand unknown ones', async () => {
+  it('reviews only a few tokens at a time, and keeps the result for a known token among a thousand unknown ones', async () => {
     let open = 0;
     let most = 0;
     const { status, reviews } = fixture(async ({ plural, spec }) => {

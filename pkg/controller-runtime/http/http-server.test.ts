@@ -105,7 +105,7 @@ describe('The HTTP server', () => {
     await again.stop();
   });
 
-  it('answers while clients hold more connections than it keeps open', async () => {
+  it('responds while clients open more connections than it keeps', async () => {
     const { url, port, stop } = await serve();
     const sockets = await Promise.all(
       Array.from({ length: 100 }, async () => {
@@ -130,7 +130,7 @@ describe('The HTTP server', () => {
     await stop();
   });
 
-  it('ends at once when it is stopped before it listens', async () => {
+  it('ends immediately when it is stopped before it listens', async () => {
     await newServer().server.run(AbortSignal.abort());
   });
 });

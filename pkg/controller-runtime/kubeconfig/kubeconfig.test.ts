@@ -93,7 +93,7 @@ describe('loadKubeconfig', () => {
     for (const material of [options.ca, options.cert, options.key]) expect(material).to.deep.equal(Buffer.from(inline));
   });
 
-  it('uses a received kubeconfig, unless it runs a program or reads a file of this machine', () => {
+  it('accepts a kubeconfig from a Secret unless it runs a program or reads a local file', () => {
     const received = (content: unknown) => ({
       received: { path: 'in Secret default/prod-kubeconfig', text: stringify(content) },
     });

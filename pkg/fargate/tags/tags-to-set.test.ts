@@ -82,16 +82,14 @@ describe('Tags', () => {
     expect(profileTags(owner, { clusterName, object, controlPlane: none })).to.satisfy(E.isRight);
   });
 
-  it('may not be those that record what this controller has added', () => {
-    const controlPlane = { 'SIGS.k8s.io/cluster-api-provider-aws-fargate/added-2': 'x' };
-    for (const tags of [
-      profileTags(owner, { clusterName, object: none, controlPlane }),
-      roleTags(place, { clusterName, object: none, controlPlane }),
-    ])
-      expectProblems(
-        tags,
-        'tag "SIGS.k8s.io/cluster-api-provider-aws-fargate/added-2" of the control plane: only this controller may set it',
-      );
+  it('are rejected if their key is one that the controller uses to record its additions', () => {
+    const key = 'SIGS.k8s.io/cluster-api-provider-aws-fargate/added-2';
+    for (const [source, tags] of [
+      ['control plane', { object: none, controlPlane: { [key]: 'x' } }],
+      ['AWSFargateProfile', { object: { [key]: 'x' }, controlPlane: none }],
+    ] as const)
+      for (const found of [profileTags(owner, { clusterName, ...tags }), roleTags(place, { clusterName, ...tags })])
+        expectProblems(found, `tag "${key}" of the ${source}: only this controller may set it`);
   });
 
   it('are at most fifty, including those of this controller', () => {

@@ -221,7 +221,7 @@ describe('docs/keiko.md', () => {
     await world.gone('batch');
   });
 
-  it('uses all permissions of its component, and needs no other', async () => {
+  it('uses all the permissions of its component, and needs no others', async () => {
     const rules = parseAllDocuments(readFileSync(COMPONENT, 'utf8')).flatMap(
       (document) => (document.toJS() as { rules?: Parameters<typeof permissionsOf>[0] }).rules ?? [],
     );

@@ -151,7 +151,7 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       expect(parseFlags(args)).to.satisfy(isRight);
     });
 
-    it('has the rules of config/rbac and of an optional part only if its variable is true', async () => {
+    it('grants the permissions of config/rbac, and those of optional components only if their variables are true', async () => {
       for (const variables of [{}, toEach('false')])
         expect(effectiveRules(await generate(variables)), JSON.stringify(variables)).to.have.deep.members(BASE_RULES);
       expect(effectiveRules(await generate(OPTIONAL_PARTS))).to.have.deep.members([...BASE_RULES, ...OPTIONAL_RULES]);

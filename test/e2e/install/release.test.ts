@@ -49,7 +49,7 @@ describe('the files of a release', () => {
   });
   after(() => rmSync(out, { recursive: true, force: true }));
 
-  it('are those that clusterctl looks for, and a bill of materials, notes and checksums', () => {
+  it('are those that clusterctl looks for, plus a bill of materials, notes, and checksums', () => {
     expect([...files.keys()]).to.have.members([
       'capaf.mjs',
       'checksums.txt',
@@ -69,7 +69,7 @@ describe('the files of a release', () => {
     expect(read('infrastructure-components.yaml').match(/image: .*/g)).to.deep.equal([`image: ${IMAGE}:${VERSION}`]);
   });
 
-  it('have a bill of materials with the packages of npm and Debian, for both architectures', () => {
+  it('include a bill of materials with the npm and Debian packages for both architectures', () => {
     const { metadata, components } = JSON.parse(read('sbom.cdx.json')) as {
       readonly metadata: { readonly component: object };
       readonly components: readonly {
@@ -95,7 +95,7 @@ describe('the files of a release', () => {
     for (const { name, hashes } of components) if (name !== 'controller-runtime') expect(hashes).to.have.length(1);
   });
 
-  it('have the checksums that checksums.txt lists', () => {
+  it('match the checksums in checksums.txt', () => {
     const lines = read('checksums.txt').trim().split('\n');
     expect(lines).to.have.length(files.size - 1);
     for (const line of lines) {
@@ -104,11 +104,11 @@ describe('the files of a release', () => {
     }
   });
 
-  it('are byte for byte the same when they are written again', async () => {
+  it('are byte-for-byte identical when they are written again', async () => {
     expect(await release('second')).to.deep.equal(files);
   });
 
-  it('are not written for a version that package.json does not have', async () => {
+  it('are not written for a version that differs from package.json', async () => {
     const refusal = await release('third', 'v9.9.9').catch(String);
     expect(refusal).to.contain('package.json has version 0.1.0, not v9.9.9');
   });

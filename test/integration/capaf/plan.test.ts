@@ -48,7 +48,7 @@ describe('capaf plan', () => {
     calls: world.aws.admin.calls({ mutates: true }).length,
   });
 
-  it('tells the changes of manifests that are not applied, in order and with what they wait for', async () => {
+  it('lists the changes for unapplied manifests in order, with what they wait for', async () => {
     const before = await state();
     const changed = fargateProfile('web', {
       updateStrategy: { type: 'Replace' },
@@ -62,7 +62,7 @@ describe('capaf plan', () => {
     expect(await state()).to.deep.equal(before);
   });
 
-  it('tells of a replacement what its page says', async () => {
+  it('describes a replacement as docs/cli.md does', async () => {
     const [, ...args] = page.next('capaf plan').trim().split(' ');
     const changed = fargateProfile('web', {
       updateStrategy: { type: 'Replace' },
@@ -112,7 +112,7 @@ describe('capaf plan', () => {
       expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
     });
 
-  it('knows nothing with credentials of another account', async () => {
+  it('reports WrongAccount with credentials for another account', async () => {
     const { accessKeyId } = world.aws.admin.registerKey({ account: '210987654321' });
     const env = { AWS_ACCESS_KEY_ID: accessKeyId };
     const { code, stdout } = await runCapaf(world, ['plan', '-f', '-'], { env, stdin: manifest(WEB) });
@@ -122,7 +122,7 @@ describe('capaf plan', () => {
     );
   });
 
-  it('ends with an error that tells what to do when AWS refuses the credentials', async () => {
+  it('ends with an error that says what to do when AWS rejects the credentials', async () => {
     const env = { AWS_ACCESS_KEY_ID: 'wrong' };
     const { code, stderr } = await runCapaf(world, ['plan', '-f', '-'], { env, stdin: manifest(WEB) });
     expect(code).to.equal(1);
@@ -142,7 +142,7 @@ describe('capaf plan', () => {
     expect((await runCapaf(world, ['plan', '-A'])).stdout).to.contain('default/web');
   });
 
-  it('plans the end of 65 profiles, which EKS creates one after the other, and reads each fact once', async () => {
+  it('predicts that 65 new profiles become Ready, and lists the profiles in AWS only once', async () => {
     const calls = callsFromNow(world.aws);
     const many = Array.from({ length: 65 }, (_, index) => fargateProfile(`many-${index}`));
     const { stdout, stderr } = await runCapaf(world, ['plan', '-f', '-', '-o', 'json'], { stdin: manifest(...many) });
@@ -245,12 +245,12 @@ describe('capaf plan', () => {
     ['--delete', '--delete needs the names of the objects, or files with -f'],
   ];
   for (const [args, message] of mistakes)
-    it(`ends with an error that tells what to do, for plan ${args}`, async () => {
+    it(`ends with an error that says what to do, for plan ${args}`, async () => {
       const { code, stdout, stderr } = await runCapaf(world, ['plan', ...args.split(' ')], { stdin: manifest(WEB) });
       expect({ code, stdout, stderr }).to.deep.equal({ code: 1, stdout: '', stderr: `capaf: ${message}\n` });
     });
 
-  it('tells what the manager does once the manifest is applied', async () => {
+  it('predicts what the manager does once the manifest is applied', async () => {
     const changed = fargateProfile('web', { updateStrategy: { type: 'Replace' }, additionalTags: { team: 'c' } });
     const planned = await runCapaf(world, ['plan', '-f', '-', '-o', 'json'], { stdin: manifest(changed) });
     const [{ changes }] = (

@@ -55,7 +55,7 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
   const waitForSchema = (ours: boolean): Promise<boolean> =>
     eventually(async () => ((await object('living')).spec?.['roleARN'] !== undefined) === ours);
 
-  it('stops all changes in AWS while it is served, also for deleted objects and for a cluster teardown', async () => {
+  it('stops all changes in AWS while it is served, even for deleted objects and a cluster teardown', async () => {
     const before = await object('living');
     const calls = callsFromNow(world.aws);
     await applyCrds(world.controlPlane.api, CAPA_CRD);
@@ -91,7 +91,7 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
     expect((await object('living')).metadata.resourceVersion).to.equal(before.metadata.resourceVersion);
   });
 
-  it('ends with our CRD: retained profiles stay, other deletions continue, and living objects have lost no field', async () => {
+  it('can be replaced with our CRD: retained profiles stay, other deletions continue, and live objects have lost no fields', async () => {
     const calls = callsFromNow(world.aws);
     await applyCrds(world.controlPlane.api, OUR_CRD);
     await waitForSchema(true);

@@ -19,7 +19,7 @@ const RECORD = '/api/v1/namespaces/capaf-system/configmaps/capaf-crd-keeper';
 const OURS = /^(default|validation)\.awsfargateprofile\.infrastructure\.cluster\.x-k8s\.io$/;
 const DEFAULT_WEBHOOK = 'default.awsfargateprofile.infrastructure.cluster.x-k8s.io';
 
-describe('the CRD keeper, beside the real manifests of Cluster API Provider AWS', () => {
+describe('the CRD keeper, with the real manifests of Cluster API Provider AWS', () => {
   let audit: PermissionAudit;
   let world: World;
   let capa: CapaInstallation;
@@ -81,7 +81,7 @@ describe('the CRD keeper, beside the real manifests of Cluster API Provider AWS'
   const versions = async (): Promise<readonly unknown[]> =>
     (await capa.objects()).map(({ metadata }) => [metadata.name, metadata.resourceVersion]);
 
-  it('applies our CRD over that of CAPA, and takes out the two webhooks and no other, before there is an object', async () => {
+  it('replaces the CRD of CAPA, and removes only the two AWSFargateProfile webhooks, before any object exists', async () => {
     await capa.apply();
     await start('keeper', '--manage-crd');
     await restored();
@@ -100,7 +100,7 @@ describe('the CRD keeper, beside the real manifests of Cluster API Provider AWS'
     await world.ready('web');
   });
 
-  it('leaves stored objects and AWS alone when it does so', async () => {
+  it('does not change stored objects or AWS when it replaces the CRD', async () => {
     const before = await get(pathOf('web', 'default'));
     const calls = callsFromNow(world.aws);
     await capa.apply();
@@ -114,7 +114,7 @@ describe('the CRD keeper, beside the real manifests of Cluster API Provider AWS'
     expect(calls.mutations()).to.deep.equal([]);
   });
 
-  it('touches nothing while CAPA answers the webhooks, says so, and lists what was lost when it restores later', async () => {
+  it('changes nothing while CAPA serves the webhooks, reports this, and later lists the fields that were lost', async () => {
     capa.hasGate = true;
     await world.controlPlane.api.delete(RECORD);
     await capa.apply();
@@ -141,7 +141,7 @@ describe('the CRD keeper, beside the real manifests of Cluster API Provider AWS'
     await world.condition('web', 'Ready', { status: 'True' }, { generation: 1 });
   });
 
-  it('uses all permissions of its component, and needs no other', async () => {
+  it('uses all the permissions of its component, and needs no others', async () => {
     const rules = parseAllDocuments(readFileSync(COMPONENT, 'utf8')).flatMap(
       (document) => (document.toJS() as { rules?: Parameters<typeof permissionsOf>[0] }).rules ?? [],
     );

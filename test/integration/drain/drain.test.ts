@@ -28,7 +28,7 @@ describe('a drain on a real workload cluster', () => {
   });
   after(() => world.finish());
 
-  it('is told when the identity has no rights, and goes on when it gets those of the page', async () => {
+  it('reports an identity without permissions, and continues once it has the documented permissions', async () => {
     await scene.apply(replacing('5m', 'more'));
     await scene.shows(
       'says: pods is forbidden: User "capaf" cannot list resource "pods" in API group "" at the cluster scope',
@@ -42,7 +42,7 @@ describe('a drain on a real workload cluster', () => {
     expect(workload.authenticator.refusals).to.deep.equal([]);
   });
 
-  it('never leaves fewer Ready pods than the PodDisruptionBudget demands', async () => {
+  it('never leaves fewer Ready pods than the PodDisruptionBudget requires', async () => {
     workload.watchReady();
     await scene.gone(OLD);
     await scene.readyOn(NEW, 3);
@@ -53,7 +53,7 @@ describe('a drain on a real workload cluster', () => {
     );
   });
 
-  it('shows the pods of the EKS cluster by the same way in capaf, without a kubeconfig', async () => {
+  it('leaves pods that capaf shows without a kubeconfig', async () => {
     const pods = await runCapaf(world, ['pods', '--eks-cluster', EKS_CLUSTER, '-A', '-o', 'json']);
     expect(JSON.parse(pods.stdout), pods.stderr).to.deep.include({ namespace: null }).and.nested.include({
       'total.pods': 3,
@@ -80,7 +80,7 @@ describe('a drain on a real workload cluster', () => {
     await scene.readyOn(NEWER, 3);
   });
 
-  it('is told when the API server does not know the identity', async () => {
+  it('reports an AWS identity that the API server does not accept', async () => {
     workload.authenticator.identities.clear();
     await scene.apply(replacing('15s', 'fourth'));
     await scene.shows("does not accept the controller's AWS identity. Give this identity an access entry");

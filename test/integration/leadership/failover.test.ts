@@ -182,7 +182,7 @@ describe('leader election of two managers', () => {
     );
   });
 
-  it('no manager ever makes a mutating call outside its lease', () => {
+  it('lets no manager make a mutating call outside its lease', () => {
     const outside = contenders.flatMap(({ identity, calls }) =>
       mutationsOutsideLease(lease.versions, identity, calls()),
     );

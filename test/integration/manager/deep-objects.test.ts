@@ -4,7 +4,7 @@ import { type World, clusterObject, clusterPath, fargateProfile, startWorld } fr
 /** The depth of the nested JSON. The API server accepts JSON up to a depth of 10,000. */
 const DEPTH = 9_000;
 
-describe('an object that is nested deeper than a recursion can follow', () => {
+describe('an object that is nested too deeply for recursion', () => {
   let world: World;
   before(async () => {
     world = await startWorld();
@@ -26,7 +26,7 @@ describe('an object that is nested deeper than a recursion can follow', () => {
     await world.controlPlane.api.post(clusterPath('').replace(/\/$/, ''), body);
   }
 
-  it('in one Cluster does not end the manager, and other objects become Ready', async () => {
+  it('does not crash the manager or prevent other objects from becoming Ready', async () => {
     await createDeepCluster('deep');
     await world.apply(fargateProfile('of-deep', { clusterName: 'deep' }));
     await world.condition('of-deep', 'Ready', { status: 'False', reason: 'WaitingForEKSControlPlane' });
@@ -34,7 +34,7 @@ describe('an object that is nested deeper than a recursion can follow', () => {
     await world.ready('later');
   });
 
-  it('does not end a manager that starts', async () => {
+  it('does not crash a manager that starts', async () => {
     await world.stopManager();
     await world.startManager();
     await world.apply(fargateProfile('latest'));

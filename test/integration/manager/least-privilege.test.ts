@@ -65,7 +65,7 @@ describe('the permissions of config/rbac', () => {
     await eventually(async () => (await audit.used()).has('patch events'), { what: 'the second event' });
   }
 
-  it('are all used, and no other is needed, in the life of two profiles and a cluster', async () => {
+  it('are all used, and no others are needed, in the lifecycle of profiles and a cluster', async () => {
     await world.apply(identity(CONTROLLER_IDENTITY, 'default'));
     await createStaticIdentity(world, 'keys', ACCOUNT);
     await world.createEksCluster('prod', { identityRef: { kind: STATIC_IDENTITY, name: 'keys' } });

@@ -47,7 +47,7 @@ describe('the manager with only the permissions of config/rbac', () => {
     await world.gone('web');
   });
 
-  it('serves nothing but metrics with --insecure-diagnostics', async () => {
+  it('serves only metrics with --insecure-diagnostics', async () => {
     const status = async (path: string, method: string): Promise<number> =>
       (await fetch(new URL(path, first.metricsUrl), { method })).status;
     expect(await status('/metrics', 'GET')).to.equal(200);
@@ -56,7 +56,7 @@ describe('the manager with only the permissions of config/rbac', () => {
       expect(await status(path, 'GET'), path).to.equal(404);
   });
 
-  describe('and its diagnostics', () => {
+  describe('and its diagnostics endpoints', () => {
     let directory: string;
     let manager: RunningManager;
     const tokens = { prometheus: '', operator: '', stranger: '' };
@@ -95,7 +95,7 @@ describe('the manager with only the permissions of config/rbac', () => {
       return stdout.trim();
     }
 
-    it('are for users with a token and with permission', async () => {
+    it('require a token and permission', async () => {
       const { prometheus, stranger, operator } = tokens;
       const status = async (options: Omit<DiagnosticsRequest, 'path'>): Promise<number> =>
         (await send({ path: '/metrics', ca: cert, ...options })).status;
@@ -117,7 +117,7 @@ describe('the manager with only the permissions of config/rbac', () => {
         expect((await send({ path, token: prometheus })).status, path).to.equal(403);
     });
 
-    it('set the verbosity of the log, and take profiles, of the running manager', async () => {
+    it('set the log verbosity and take profiles of the running manager', async () => {
       const { stranger, operator } = tokens;
       const denied = /"A request for diagnostics was denied"/;
       const put = { path: '/debug/flags/v', method: 'PUT', body: '4' };
@@ -131,7 +131,7 @@ describe('the manager with only the permissions of config/rbac', () => {
     });
   });
 
-  it('may get Secrets by name in its own namespace, and read no others', async () => {
+  it('can get Secrets by name in its own namespace, and cannot list Secrets or read others', async () => {
     const manager = world.controlPlane.api.withToken(world.controlPlane.user(MANAGER_ACCOUNT).token);
     const statusOf = async (path: string): Promise<number> => (await manager.request('GET', path)).status;
     expect(await statusOf('/api/v1/namespaces/capaf-system/secrets/any'), 'not found, so allowed').to.equal(404);

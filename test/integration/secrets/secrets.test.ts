@@ -38,7 +38,7 @@ function expectNoSecret(output: string): void {
   expect(shown, output).to.deep.equal([]);
 }
 
-describe('what the manager and capaf show', () => {
+describe('the output of the manager and capaf', () => {
   let dir = '';
   let echo: EchoServer;
   let proxy: ConnectProxy;
@@ -185,7 +185,7 @@ describe('what the manager and capaf show', () => {
     },
   };
   for (const [source, { args, env = () => ({}), shows }] of Object.entries(rows))
-    it(`capaf shows no secret of ${source}`, async () => {
+    it(`contains no secret of ${source} from capaf`, async () => {
       const { stdout, stderr } = await runProgram(process.execPath, [PROGRAM, ...args], {
         name: 'capaf',
         env: { PATH: process.env['PATH'], HOME: dir, AWS_EC2_METADATA_DISABLED: 'true', ...env() },
@@ -200,13 +200,13 @@ describe('what the manager and capaf show', () => {
     ['--service-endpoints', [`--service-endpoints=us-east-1:eks=${withPassword('ftp', 'eks')}`], {}],
     ['an endpoint', [], { AWS_ENDPOINT_URL_STS: `ann:${SECRET.password}@sts` }],
   ] as const)
-    it(`the manager does not start with a wrong URL of ${source}, and does not show the URL`, async () => {
+    it(`does not contain the wrong URL of ${source} with which the manager does not start`, async () => {
       const { code, stdout, stderr } = await runManagerCommand(args, env);
       expect(code).to.equal(2);
       expectNoSecret(`${stdout}${stderr}`);
     });
 
-  describe('beside a real API server', () => {
+  describe('with a real API server', () => {
     let world: World;
     before(async () => {
       world = await startWorld();
@@ -214,7 +214,7 @@ describe('what the manager and capaf show', () => {
     });
     after(() => world.finish());
 
-    it('the log and /readyz of a manager whose exec plugin fails have no secret', async () => {
+    it('contains no secrets in the log and /readyz when an exec plugin of the manager fails', async () => {
       const kubeconfigPath = kubeconfig(plugin(join(dir, 'plugin')));
       const manager = await world.startManager({ name: 'failing', kubeconfigPath, waitUntilReady: false });
       const ready = await eventually(async () => {
@@ -227,7 +227,7 @@ describe('what the manager and capaf show', () => {
       expectNoSecret(`${manager.log()}${ready}`);
     });
 
-    it('the log, the metrics and all objects have no secret after AWS has quoted requests', async () => {
+    it('contains no secrets in the log, metrics, and objects after AWS quotes requests', async () => {
       const { admin } = world.aws;
       const canonical = `GET /?X-Amz-Security-Token=${SECRET.session}&X-Amz-Signature=${SECRET.accessKey} x-amz-security-token:${SECRET.session} Bearer ${SECRET.token} https://ann:${SECRET.password}@proxy/`;
       admin.addFault({ kind: `error:InvalidRequestException:refused ${canonical}`, operation: 'CreateFargateProfile' });

@@ -21,7 +21,7 @@ describe('a second manager with another watch filter', () => {
   // The list request of the first manager finds no AWSFargateProfile, so this manager removes the finalizer from the
   // control plane. Between the list request and the removal, the second manager sees the finalizer and therefore does
   // not add it.
-  it('gets the control plane finalizer back that the first one removes while the second one begins', async () => {
+  it('adds the control plane finalizer again if the first manager removes it while the second one starts', async () => {
     const world = new SimulatedWorld();
     world.start('--watch-filter', 'blue');
     create(world, 'blue');
