@@ -130,10 +130,10 @@ describe('a drain', () => {
       'forbidden',
       'says: pods is forbidden: User "capaf" cannot list resource "pods". Allow the controller to list pods and to create pods/eviction',
     ],
-    ['silent', 'does not answer: the list of pods: no result within 15 s. Check that'],
-    ['endless', 'gives a wrong answer: listing pods: there are more than 10000 pods. Check what answers'],
-    ['huge', 'does not answer: listing pods: no answer: the response has more than 4194304 bytes. Check that'],
-    ['wrong', 'gives a wrong answer: listing pods: labels.app: '],
+    ['silent', 'does not respond: the list of pods: no result within 15 s. Check that'],
+    ['endless', 'returns an invalid response: listing pods: there are more than 10000 pods. Check what answers'],
+    ['huge', 'does not respond: listing pods: no answer: the response has more than 4194304 bytes. Check that'],
+    ['wrong', 'returns an invalid response: listing pods: labels.app: '],
   ] as const)
     it(`says what is wrong with an API server that is ${mood}, and deletes the profile at the timeout`, async () => {
       const world = new DrainingWorld();

@@ -62,7 +62,7 @@ describe('the guides', () => {
       spec,
     });
     const keys = `[default]\naws_access_key_id = ${AWS_KEY}\naws_secret_access_key = secret\n`;
-    terminal.write('.aws/credentials', keys);
+    writeFileSync(join(terminal.directory, 'capaf-credentials'), keys);
     await terminal.run(credentials.next('kubectl create secret'));
     const { data } = await world.controlPlane.api.get<{ readonly data: { readonly credentials: string } } & RawObject>(
       SECRET,

@@ -68,7 +68,7 @@ describe('a drain on a real workload cluster', () => {
     await scene.apply(replacing('75s', 'third'));
     await scene.shows('The disruption budget web needs 3 healthy pods and has 3 currently');
     await workload.controlPlane.stopApiServer('SIGKILL');
-    await scene.shows('does not answer: listing pods: no answer: connect ECONNREFUSED');
+    await scene.shows('does not respond: listing pods: no answer: connect ECONNREFUSED');
     await scene.crash();
     await workload.controlPlane.startApiServer();
     await scene.shows('The disruption budget web needs 3 healthy pods and has 3 currently');

@@ -23,11 +23,11 @@ describe('a drain of an EKS cluster whose API server harms its clients', () => {
     world.aws.admin.setCluster({ name: EKS_CLUSTER, apiServer: { endpoint: hostile.url, certificateAuthority } });
     hostile.mood = 'endless';
     await scene.apply(replacing('10m', 'sixth'));
-    await scene.shows('gives a wrong answer: listing pods: there are more than 10000 pods');
+    await scene.shows('returns an invalid response: listing pods: there are more than 10000 pods');
     hostile.mood = 'huge';
-    await scene.shows('does not answer: listing pods: no answer: the response has more than 4194304 bytes');
+    await scene.shows('does not respond: listing pods: no answer: the response has more than 4194304 bytes');
     hostile.mood = 'silent';
-    await scene.shows('does not answer: the list of pods: no result within 15 s');
+    await scene.shows('does not respond: the list of pods: no result within 15 s');
     await world.apply(fargateProfile('other', { selectors: [{ namespace: 'other' }] }));
     await world.ready('other');
     expect(world.awsView.profile('default_web')?.status).to.equal('ACTIVE');
