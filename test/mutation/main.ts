@@ -38,7 +38,7 @@ const PRODUCT = [
 const STAGES: Readonly<Record<string, readonly string[]>> = {
   beside: globSync(`${FOLDER}**/*.test.ts`),
   folder: globSync(`${FOLDER}**/*.test.ts`),
-  simulation: seconds > 0 ? globSync('test/simulation/{*,teardown/*,upgrade/*}.test.ts') : [],
+  simulation: seconds > 0 ? globSync('test/simulation/{*,teardown/*}.test.ts') : [],
   exploration: seconds > 0 ? ['test/model/explore.test.ts'] : [],
 };
 const COLUMNS = [...Object.keys(STAGES), 'hangs', 'explained', 'not noticed'];
