@@ -119,7 +119,7 @@ export const AWS_CALL_REASONS = {
       contradictory !== undefined
         ? `AWS has given contradictory answers about ${contradictory} for more than two minutes`
         : missing !== undefined
-          ? `AWS reports that ${missing} does not exist`
+          ? `AWS reports that ${missing} does not exist, although AWS returned it shortly before`
           : 'AWS returns an error for a request from the controller',
     remedy: () =>
       "If this lasts longer than ten minutes, check the manager's log at verbosity --v=4, or ask AWS Support",

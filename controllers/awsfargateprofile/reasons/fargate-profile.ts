@@ -201,11 +201,11 @@ export const PROFILE_REASONS = {
     poll: pollProgress,
     problem: ({ name, successor }) =>
       successor === undefined
-        ? `EKS is still creating Fargate profile ${quoted(name)}, and cannot delete it yet`
+        ? `the controller must delete Fargate profile ${quoted(name)}, but EKS is still creating it`
         : `EKS is still creating Fargate profile ${quoted(name)} from an older spec`,
     outlook: ({ name, successor }) =>
       successor === undefined
-        ? 'The controller then deletes it'
+        ? 'The controller deletes it as soon as EKS has created it'
         : `The controller then deletes it and ${describeSuccessor(name, successor)}`,
     late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
   }),

@@ -167,9 +167,9 @@ export const ROLE_REASONS = {
     ...iam,
     poll: pollRoleRestoration,
     problem: ({ name, cluster }) =>
-      `IAM role ${quoted(name)} was deleted, so new pods cannot start until the controller has recreated it and its access entry in EKS cluster ${quoted(cluster)}`,
+      `IAM role ${quoted(name)} was deleted, so new pods cannot start. The controller is recreating the role and its access entry in EKS cluster ${quoted(cluster)}`,
     remedy: ({ detail }) => (detail === undefined ? undefined : IF_UNREACHABLE),
-    outlook: retries,
+    outlook: ({ detail }) => (detail === undefined ? 'No action is needed' : retries()),
     quote: ({ detail }) => (detail === undefined ? undefined : { said: cut(detail, MAX_FACT) }),
   }),
   /**

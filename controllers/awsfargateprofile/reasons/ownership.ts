@@ -67,7 +67,7 @@ export const OWNERSHIP_REASONS = {
       const evade = `${use}To let the controller create a role with another name, set spec.roleName`;
       return isProvisioned ? REPLACE_OBJECT : evade;
     },
-    outlook: () => 'When the existing role is deleted, the controller creates its own role with this name',
+    outlook: () => 'If the existing role is deleted, the controller creates its own role with this name',
   }),
   /** Another copy of this object has created the profile. `id` is the unique ID at the end of the profile's ARN. */
   ManagedElsewhere: defineReason<
@@ -82,7 +82,7 @@ export const OWNERSHIP_REASONS = {
     keepsReady: true,
     poll: pollForUserAction,
     problem: ({ name, id }) =>
-      `Fargate profile ${quoted(name)} (${id}) has the owner tag of this object, but is not in its record: another management cluster created the profile, or this object was restored from a backup`,
+      `Fargate profile ${quoted(name)} (ID ${id}) has the owner tag of this object, but this object's record annotation does not list it: another management cluster created the profile, or this object was restored from a backup`,
     remedy: ({ id, isDeleting, abandonment }) => {
       const takeOver = `To manage the profile here, annotate this object with ${TAKE_OVER_ANNOTATION}=${id}`;
       if (abandonment === 'removeFinalizer')

@@ -187,7 +187,7 @@ describe('messageOf', () => {
       );
     expect(tell()).to.deep.equal([
       'EKS is deleting Fargate profile "web"',
-      'EKS is still creating Fargate profile "web", and cannot delete it yet. The controller then deletes it.',
+      'The controller must delete Fargate profile "web", but EKS is still creating it. The controller deletes it as soon as EKS has created it.',
     ]);
     expect(tell('web')).to.deep.equal([
       'EKS is deleting Fargate profile "web". The controller then recreates it with the current spec.',
