@@ -107,8 +107,8 @@ async function run(plans: readonly Plan[]): Promise<Run> {
       later(delay, reconcile);
     };
     /**
-     * Lets the object wait again. A reconcile follows even without a wake-up, and the retry state says that the object
-     * waits for its turn.
+     * Lets the object wait again. Even if nothing wakes the object, its next reconcile follows after `LOOK`. With
+     * `false`, the object still counts as waiting for its turn.
      */
     const wait = (): void => {
       world.stop(object, false);

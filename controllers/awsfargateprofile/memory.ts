@@ -18,7 +18,7 @@ export interface RetryState {
   /** Why the object waits, and since when it has waited for this reason without a break. */
   readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
   /**
-   * The changes that failed, oldest first. There can be several, because a harmless refusal does not end the reconcile.
+   * The failed changes, oldest first. There can be several, because a refused optional change does not end a reconcile.
    */
   readonly refused?: readonly Refusal[];
   readonly trustRejected?: { readonly generation: number; readonly since: Ms };

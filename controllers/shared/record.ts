@@ -109,7 +109,10 @@ export function readRecord({ metadata }: { readonly metadata: ObjectMeta }): Rea
 
 const ABSENT: ReadRecord = { kind: 'absent' };
 
-/** Without a record, uses status. A profile in status counts as `served`, so an old status never causes a deletion. */
+/**
+ * Without a record, uses status. Status does not show whether a profile ever served pods, so each profile in status
+ * counts as `served`: the controller deletes profiles that never served more readily.
+ */
 export function recordOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>): ProfileRecord {
   const read = readRecord(object);
   return read.kind === 'recorded' ? read.record : recordFromStatus(object);

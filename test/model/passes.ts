@@ -5,7 +5,7 @@ import { type Answered, type ReconcileStart, type Progress, Run } from './reconc
 import { findUntrueReady } from './safety.ts';
 import type { Numbers, SimulatedReconcile } from './world.ts';
 
-/** The maximum number of suspended passes that are kept. Each takes some 30 KB of heap. */
+/** How many reconciles that wait for an answer are kept for reuse. Each takes some 30 KB of heap. */
 const MOST_RUNS = 3_000;
 
 /** The next state of a reconcile: it waits again, or it has ended. */

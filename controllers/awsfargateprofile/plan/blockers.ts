@@ -126,8 +126,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Desi
   const found = findRole(observed.roles, role.name);
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
   if (found === undefined) {
-    // The controller does not recreate another owner's deleted role in spec.roleName, nor the role that Cluster API
-    // Provider AWS shares between all its profiles.
+    // If spec.roleName contains another owner's role that was deleted, the controller does not recreate it. The same
+    // applies to the role that Cluster API Provider AWS shares between all its profiles.
     const isForeign = role.isNamedInSpec && roleEntryOf(desired.record, role.name)?.managed === false;
     if (isForeign || isSharedByCapa(role.name)) {
       return newReason('RoleNotFound', {

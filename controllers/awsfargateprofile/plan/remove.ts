@@ -137,8 +137,9 @@ function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
 }
 
 /**
- * Returns a profile that uses the role, even another owner's: the role is kept, because the profile's pods stop working
- * without it. If EKS is deleting all such profiles, the object waits, because no other object would delete the role.
+ * Returns a profile that uses the role, even if the profile belongs to another owner, because its pods do not work
+ * without the role. A profile that EKS is not deleting comes first: the caller then leaves the role in AWS. Otherwise
+ * the caller waits until the profile is deleted, because no other object would delete the role.
  */
 function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): FargateProfile | undefined {
   const users = profiles.filter(({ podExecutionRoleArn }) => podExecutionRoleArn === arn);

@@ -18,7 +18,7 @@ export interface ServerConnections extends Transport {
 export type ConnectToServer = (access: ServerAccess) => ServerConnections;
 
 const CONNECT_TIMEOUT: Ms = 5_000;
-/** Enough for all evictions that are sent at the same time. */
+/** One connection for each of the ten evictions that the manager sends at the same time. */
 const MAX_CONNECTIONS = 10;
 
 export const newConnectToServer =

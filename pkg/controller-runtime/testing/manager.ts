@@ -44,7 +44,7 @@ export class ManagerHarness {
     this.manager = new Manager({ clock, logger, ...(this.election === undefined ? {} : { election: this.election }) });
   }
 
-  /** Records its start and its stop in `trace`. */
+  /** Returns a Runnable that records its start and its stop in `trace`. */
   part(name: string, options: PartOptions = {}): Runnable {
     const { stops = 0, started } = options;
     return {

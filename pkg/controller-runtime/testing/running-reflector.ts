@@ -61,7 +61,7 @@ export async function startSyncedReflector(environment: FakeApiEnvironment): Pro
   return running;
 }
 
-/** Returns the number of requested list pages with the limit of a full list. */
+/** Returns how many pages of full lists were requested. Only a full list has limit=500. */
 export const listsOf = ({ server }: FakeApiEnvironment): number =>
   server.requests.filter(({ path }) => path.includes('/widgets?') && path.includes('limit=500')).length;
 

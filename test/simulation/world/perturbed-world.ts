@@ -117,7 +117,7 @@ export class PerturbedWorld extends SimulatedWorld {
     if (lag?.kind === 'lag') this.restart(this.events.at(-1 - lag.behind)?.version ?? this.firstVersion);
   }
 
-  /** Restarts the manager after a crash; with `version`, on an API server that shows the state of this version. */
+  /** Restarts the manager after a crash. With `version`, lists show the API server's state at this resourceVersion. */
   private restart(version?: number): void {
     this.managers.at(-1)?.kill();
     if (version !== undefined) this.showPast(version);

@@ -23,7 +23,10 @@ export interface Replicas {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** How the workload cluster's API server behaves. `silent`: it never answers. */
+/**
+ * How the workload cluster's API server behaves. `silent`: it never answers. `endless`: its list of pods never ends.
+ * `huge`: an answer is larger than the client accepts. `wrong`: a pod in its list has fields of a wrong type.
+ */
 export type Mood = 'works' | 'silent' | 'unauthorized' | 'forbidden' | 'endless' | 'huge' | 'wrong';
 
 /**

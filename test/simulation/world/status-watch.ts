@@ -9,7 +9,7 @@ import { type AwsSnapshot, StatusChecker, conditionOf } from './status-checker.t
 
 const LIFECYCLE = new Set(['CreateFargateProfile', 'DeleteFargateProfile']);
 
-/** Compares each version of every AWSFargateProfile of a simulation with AWS. */
+/** Compares each version of every AWSFargateProfile in a simulation with the emulated AWS at that time. */
 export class StatusWatch {
   private readonly world: SimulatedWorld;
   /** The checkers by object name. */
