@@ -403,8 +403,8 @@ describe('plan, about the role', () => {
         'set spec.roleARN to the ARN of the role',
         'To let the controller create a role with another name, set spec.roleName',
       ];
-      expect(adviceWith(TRUST_POLICIES.wide)).to.include(`${use}. ${evade}. When`);
-      expect(adviceWith(ofOtherCluster)).to.include(`does not change or delete it. ${evade}. When`);
+      expect(adviceWith(TRUST_POLICIES.wide)).to.include(`${use}. ${evade}. If`);
+      expect(adviceWith(ofOtherCluster)).to.include(`does not change or delete it. ${evade}. If`);
     });
 
     it('asks for the right principal, or for the right condition, or for the removal of a denial', () => {
