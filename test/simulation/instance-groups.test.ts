@@ -364,7 +364,7 @@ describe('an InstanceGroup whose profile does not follow it', () => {
     expect(statusOf(world).message).to.equal(
       `AWSFargateProfile default/web is not updated from this InstanceGroup: its label ${FILTER} is "blue", and that of this InstanceGroup is "green". Give both the same label`,
     );
-    await untilEvent(world, 'Warning OtherWatchFilter: AWSFargateProfile default/web does not follow');
+    await untilEvent(world, 'Warning OtherWatchFilter: AWSFargateProfile default/web is not updated from');
     world.patch(PLURAL, 'web', labelled('green'));
     await until(world, 'Ready');
     await world.until('the tag', () => eksProfile(world)?.tags['Team'] === 'b');

@@ -67,7 +67,7 @@ describe('capaf pods', () => {
 
   it('lists outdated pods with the commands that renew them, as the page shows', async () => {
     const { stdout, stderr, code } = await runBlock('--outdated');
-    expect(normalized(stdout), stderr).to.equal(normalized(page.next('To renew them')));
+    expect(normalized(stdout), stderr).to.equal(normalized(page.next('To recreate them')));
     expect(code).to.equal(2);
   });
 
