@@ -116,7 +116,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
     patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
     await world.until('the error', () => world.condition('web', 'Reconciling')?.reason === 'AWSError');
     expect(world.condition('web', 'Reconciling')?.message).to.contain(
-      'AWS reports that Fargate profile "default_web" does not exist. If',
+      'AWS reports that Fargate profile "default_web" does not exist, although AWS returned it shortly before. If',
     );
     expect(world.condition('web', 'Reconciling')?.message).to.contain(
       ' AWS says: The specified resource does not exist. (EKS TagResource: NotFoundException).',

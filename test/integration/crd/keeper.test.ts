@@ -135,7 +135,7 @@ describe('the CRD keeper, with the real manifests of Cluster API Provider AWS', 
       'web',
       'Warning FieldsLost: This AWSFargateProfile has lost spec.deletionPolicy, because',
     );
-    expect(lost.at(-1)).to.contain('Apply your manifest of this object again');
+    expect(lost.at(-1)).to.contain("Apply this object's manifest again");
     expect((await restorations()).at(-1)?.lost?.[0]).to.match(/^default\/web: spec\.deletionPolicy/);
     await world.apply(fargateProfile('web', { deletionPolicy: 'Retain', additionalTags: { team: 'a' } }));
     await world.condition('web', 'Ready', { status: 'True' }, { generation: 1 });
