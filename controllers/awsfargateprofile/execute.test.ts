@@ -530,7 +530,7 @@ describe('execute', () => {
       expect(await recordAfter({ code: 'NoAnswer' })).to.deep.equal([requested]);
     });
 
-    it('counts as settled in this process once AWS has refused the request, because the annotation still has it', async () => {
+    it('counts as refused in this process once AWS has refused the request, because the annotation still has it', async () => {
       const [reconcile, unanswered] = [
         reconcileStateFor(awsWith(aSimulatedRole())),
         reconcileStateFor(awsWith(aSimulatedRole())),
@@ -538,10 +538,10 @@ describe('execute', () => {
       reconcile.session.onCall = () => aFailure(REFUSED);
       unanswered.session.onCall = () => aFailure({ code: 'NoAnswer' });
       for (const each of [reconcile, unanswered]) await run(each);
-      const sinceOf = ({ retry }: ReconcileState) =>
-        Object.values(retry.state.unanswered ?? {}).map(({ since }) => since);
-      expect(sinceOf(reconcile)).to.deep.equal([-60_000]);
-      expect(sinceOf(unanswered)).to.deep.equal([]);
+      const refusalsIn = ({ retry }: ReconcileState) =>
+        Object.values(retry.state.unanswered ?? {}).map(({ isRefused }) => isRefused);
+      expect(refusalsIn(reconcile)).to.deep.equal([true]);
+      expect(refusalsIn(unanswered)).to.deep.equal([]);
     });
 
     it('goes when the request is refused or was never sent, unless an earlier one has had no answer', async () => {

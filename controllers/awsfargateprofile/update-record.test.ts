@@ -308,11 +308,20 @@ describe('A create request without an answer', () => {
 });
 
 describe('A create request that AWS has refused', () => {
-  it('is closed by the next survey, although the annotation still has it', () => {
-    const ahead = record({ profiles: [REQUEST, { name: OTHER, requestedAt: NOW }] });
-    const refused = record({ profiles: [{ name: OTHER, requestedAt: NOW }] });
-    const unanswered = withRefusedRequests(withUnanswered({}, ahead, 0), ahead, refused);
-    expect(updated(ahead, survey(), { unanswered }).record.profiles).to.deep.equal(refused.profiles);
+  const ahead = record({ profiles: [REQUEST, { name: OTHER, requestedAt: NOW }], roles: [ROLE_REQUEST], last: NOW - 1 });
+  const refused = record({ profiles: [{ name: OTHER, requestedAt: NOW }], last: NOW - 1 });
+  const unanswered = withRefusedRequests(withUnanswered({}, ahead, 0), ahead, refused);
+
+  it('is closed by the next read, although the annotation still has it', () => {
+    for (const depth of ['survey', 'glance'] as const)
+      expect(updated(ahead, survey({ depth }), { unanswered }).record).to.deep.equal(refused);
+  });
+
+  it('does not explain a profile that another management cluster creates under the same name', () => {
+    const theirs = aProfile({ createdAt: NOW });
+    const { record: after, elsewhere } = updated(ahead, ours(theirs), { unanswered });
+    expect(after.profiles).to.deep.equal(refused.profiles);
+    expect(elsewhere).to.deep.equal([theirs]);
   });
 });
 

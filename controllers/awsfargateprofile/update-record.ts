@@ -31,8 +31,16 @@ const UNSEEN_BEFORE_CREATE: Ms = 5 * 60_000;
 /** AWS's Date header contains whole seconds. */
 const DATE_PRECISION: Ms = 1_000;
 
-/** By entry: when this process first saw that the create request is unanswered, on the monotonic clock. */
-export type Unanswered = Readonly<Record<string, { readonly since: Ms }>>;
+/** A create request in the record that AWS has not answered with a profile or role. */
+interface OpenRequest {
+  /** When this process first saw that the request is unanswered, on the monotonic clock. */
+  readonly since: Ms;
+  /** AWS has refused the request, but the annotation may still contain it. */
+  readonly isRefused?: true;
+}
+
+/** By entry. */
+export type Unanswered = Readonly<Record<string, OpenRequest>>;
 
 const keyOfEntry = (kind: 'profile' | 'role', { name, requestedAt }: RecordedProfile | RecordedRole): string =>
   `${kind} ${name} ${requestedAt}`;
@@ -64,13 +72,13 @@ export function withUnanswered(
 }
 
 /**
- * Marks refused requests as old, so that they no longer count as unanswered. The annotation may still contain them
- * while the API server does not answer.
+ * Marks requests as refused. The annotation may still contain them, because the API server has not answered, or because
+ * another client has changed the object first.
  */
 export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, after: ProfileRecord): Unanswered {
   const open = Object.keys(withUnanswered({}, after, 0));
   const refused = Object.keys(withUnanswered({}, ahead, 0)).filter((key) => !open.includes(key));
-  return { ...known, ...Object.fromEntries(refused.map((key) => [key, { since: -CREATE_VISIBILITY }])) };
+  return { ...known, ...Object.fromEntries(refused.map((key) => [key, { since: 0, isRefused: true as const }])) };
 }
 
 /**
@@ -151,7 +159,8 @@ export interface UpdatedRecord {
   readonly isLost: boolean;
 }
 
-export function updateRecord(record: ProfileRecord, seen: Seen, options: UpdateRecordOptions): UpdatedRecord {
+export function updateRecord(before: ProfileRecord, seen: Seen, options: UpdateRecordOptions): UpdatedRecord {
+  const record = withoutRefusedRequests(before, options.unanswered);
   const isYoung = (key: string): boolean =>
     options.now - (options.unanswered[key]?.since ?? options.now) < CREATE_VISIBILITY;
   const isLost = (record.in.kind === 'unknown' || options.unanswered[LOST] !== undefined) && isYoung(LOST);
@@ -178,6 +187,20 @@ export function updateRecord(record: ProfileRecord, seen: Seen, options: UpdateR
     },
     elsewhere: unrecorded.filter(isHeldBack),
     isLost,
+  };
+}
+
+/**
+ * Removes the entries of refused requests. Otherwise, a profile that another management cluster creates under the same
+ * name at the same time would count as the request's result.
+ */
+function withoutRefusedRequests(record: ProfileRecord, unanswered: Unanswered): ProfileRecord {
+  const isRefused = (kind: 'profile' | 'role', entry: RecordedProfile | RecordedRole): boolean =>
+    entry.requestedAt !== undefined && unanswered[keyOfEntry(kind, entry)]?.isRefused === true;
+  return {
+    ...record,
+    profiles: record.profiles.filter((entry) => !isRefused('profile', entry)),
+    roles: record.roles.filter((entry) => !isRefused('role', entry)),
   };
 }
 
