@@ -67,8 +67,8 @@ const schema: OpenApi = {
 };
 
 /**
- * Returns the schema's defaults without its other constraints. Each version of the CRD needs the defaults, because an
- * object in etcd gets the defaults of the version in which it is stored, even if a client reads another version.
+ * Returns the schema's defaults without its other constraints, for CRD versions that are not served. These versions need
+ * the defaults, because an object in etcd gets the defaults of the version in which it is stored.
  */
 const pickDefaults = ({ type, default: value, properties = {} }: OpenApi): OpenApi | undefined => {
   if (type === undefined) return undefined;

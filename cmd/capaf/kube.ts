@@ -78,7 +78,7 @@ export const CONTROL_PLANES: Resource = {
   plural: external.CONTROL_PLANE_PLURAL,
 };
 
-/** `key` is the key of a Cluster. @throws Failure if the Cluster or its AWSManagedControlPlane is missing; KubeError */
+/** Returns the EKS cluster of a Cluster. @throws Failure if the Cluster or its control plane is missing; KubeError */
 export async function findEksCluster(client: KubeClient, key: ObjectKey, signal: AbortSignal) {
   const what = `Cluster ${keyText(key)}`;
   const { CLUSTER_GROUP: group, CLUSTER_PLURAL: plural, CLUSTER_VERSIONS: versions } = external;

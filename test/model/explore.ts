@@ -20,7 +20,7 @@ export interface Exploration {
   readonly isComplete: boolean;
   /** The number of states in which an object rests, by the way in which it rests (`as` in rest.ts), e.g. `Ready`. */
   readonly rests: Readonly<Record<string, number>>;
-  /** The reasons of conditions in any state. */
+  /** All condition reasons that occur in the explored states. */
   readonly reasons: readonly string[];
   /** A broken property, and the shortest story that leads to it. */
   readonly broken: { readonly what: string; readonly story: readonly string[] } | undefined;

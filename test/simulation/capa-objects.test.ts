@@ -56,7 +56,7 @@ describe('a deleted object of Cluster API Provider AWS whose control plane is no
   it('stays while AWS has its profile and role, and says what a user can do', async () => {
     const world = deletedObjectOfCapa();
     expect(await untilTagMissing(world, 'Fargate profile')).to.equal(
-      `Fargate profile "web" lacks the tag ${OURS}/owner, so the controller does not change or delete it. If the Fargate profile belongs to this object, tag it with ${OURS}/owner=default/web, or delete it in AWS. If it belongs to another owner, set spec.deletionPolicy to Retain; the profile and role then stay in AWS. Without the tag, the controller changes nothing in AWS for this object.`,
+      `The deletion of this object waits: Fargate profile "web" lacks the tag ${OURS}/owner, so the controller does not change or delete it. If the Fargate profile belongs to this object, tag it with ${OURS}/owner=default/web, or delete it in AWS. If it belongs to another owner, set spec.deletionPolicy to Retain; the profile and role then stay in AWS. Without the tag, the controller changes nothing in AWS for this object.`,
     );
     world.aws.admin.setProfile({
       cluster: EKS_CLUSTER,

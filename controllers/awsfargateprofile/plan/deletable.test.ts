@@ -67,7 +67,10 @@ function fateOf(desires: Desires, seen: Observed): string {
   return found === undefined ? 'no profile' : (whyDeletable(desires(seen), seen, found) ?? 'stays');
 }
 
-/** Each table tests one line of `whyDeletable`; the first line that applies counts. */
+/**
+ * `whyDeletable` checks its conditions in order, and the first one that applies decides. Each table tests one condition;
+ * its key completes the sentence "A profile …".
+ */
 const TABLES: Readonly<Record<string, readonly Row[]>> = {
   'of which another profile was made by another record, because it is in no record and not older than what served,': [
     ...[{}, { abandonment: 'removeFinalizer' } as const].map((over): Row => [

@@ -90,7 +90,10 @@ function* removeProfile(desired: Desired, observed: Observed, found: FargateProf
   }
 }
 
-/** If a role is deleted because of its path, the plan ends here, because IAM may still show the deleted role. */
+/**
+ * IAM cannot change a role's path, so a role with the wrong path is deleted and created again. The plan then ends with
+ * the deletion, and a later reconcile creates the role, because IAM may still return the deleted role for a while.
+ */
 function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundRole): PlanPart {
   const { name } = found;
   if (found.arn === desired.userProvidedRole) return undefined;
@@ -109,7 +112,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
   yield* removeAccessEntry(desired, observed, found);
   yield change({ kind: 'deleteRole', name });
   return isSameRoleName(desired.role?.name, name)
-    ? newReason('Outdated', { because: 'the role is made again with another path' })
+    ? newReason('Outdated', { because: 'the role is recreated with another path' })
     : undefined;
 }
 

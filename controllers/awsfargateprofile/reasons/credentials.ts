@@ -165,11 +165,11 @@ export const ACCOUNT_REASONS = {
     poll: pollForSettings,
     problem: ({ cluster, region, account, profile }) =>
       `the deletion of this object waits because account ${account} has no EKS cluster "${cluster}" in region ${region}, and the account of Fargate profile ${quoted(profile)} is not recorded`,
-    remedy: ({ cluster, role, ...target }) => {
+    remedy: ({ cluster, region, account, role, ...target }) => {
       const leftover =
         role === undefined
           ? ''
-          : `, and delete IAM role ${quoted(role)} if its tag ${EKS_CLUSTER_TAG} ends with "/${cluster}" and no other Fargate profile uses it`;
+          : `, and delete IAM role ${quoted(role)} if its tag ${EKS_CLUSTER_TAG} ends with ":${region}:${account}:cluster/${cluster}" and no other Fargate profile uses it`;
       return `If the EKS cluster is in another account, name an identity of that account in ${identityField(target)}. If the EKS cluster no longer exists, set spec.deletionPolicy to Retain${leftover}`;
     },
     outlook: () =>

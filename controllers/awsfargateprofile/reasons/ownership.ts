@@ -103,8 +103,8 @@ export const OWNERSHIP_REASONS = {
     nature: 'human',
     keepsReady: true,
     poll: pollForUserAction,
-    problem: ({ resource, name, tags }) =>
-      `${resource} ${quoted(name)} lacks the ${tags.length === 1 ? 'tag' : 'tags'} ${listed(tags.map(({ key }) => key))}, so the controller does not change or delete it`,
+    problem: ({ resource, name, tags, abandonment }) =>
+      `${abandonment === undefined ? '' : 'the deletion of this object waits: '}${resource} ${quoted(name)} lacks the ${tags.length === 1 ? 'tag' : 'tags'} ${listed(tags.map(({ key }) => key))}, so the controller does not change or delete it`,
     remedy: ({ resource, tags, abandonment }) =>
       `If the ${resource} belongs to this object, tag it with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}` +
       (abandonment === undefined

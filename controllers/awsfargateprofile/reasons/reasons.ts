@@ -90,7 +90,7 @@ export const newReason = <R extends ReasonName>(name: R, facts: Facts[R]): Reaso
 /** `resource` is a text such as `IAM role "pods"`. */
 export const inconsistentAnswers = (resource: string): Reason =>
   newReason('Propagating', {
-    detail: `AWS gives contradictory answers about ${resource}. Usually a recent change has not reached all parts of AWS yet`,
+    detail: `AWS gives contradictory answers about ${resource}. Usually a recent change has not reached all parts of AWS yet, which takes up to two minutes`,
   });
 
 /** How long `Stalled` is delayed. If undefined, the `nature` alone decides about `Stalled`. */

@@ -197,7 +197,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
   RoleBlocked: { name: ROLE, blockers: ['the inline policy "extra"'] },
   Propagating: {
     detail:
-      'AWS gives contradictory answers about IAM role "my-role". Usually a recent change has not reached all parts of AWS yet',
+      'AWS gives contradictory answers about IAM role "my-role". Usually a recent change has not reached all parts of AWS yet, which takes up to two minutes',
   },
   ProfileNotOwned: { name: 'default_web', whose: 'AWSFargateProfile other/web' },
   SpecDiffers: { name: 'default_web', fields: ['subnets are subnet-1 instead of subnet-2'], isProvisioned: true },

@@ -75,7 +75,7 @@ class Bucket {
   private tokens: number;
   private refilledAt: Ms;
   private slowedAt: Ms = -Infinity;
-  /** The monotonic times of the calls permitted during the last {@link KEPT_TIMES}, the oldest first. */
+  /** The monotonic times of the calls that were permitted within the last {@link KEPT_TIMES} ms, the oldest first. */
   private readonly sent: Ms[] = [];
   /** In the order of their arrival. */
   private readonly waiters: Waiter[] = [];

@@ -126,8 +126,8 @@ export interface ProfileChange extends AwsLocation {
   readonly issues?: readonly ProfileIssue[];
   readonly tags?: TagMap;
   /**
-   * The next status change of the Fargate profile, `afterMs` milliseconds from now; undefined: the profile keeps the
-   * status in the field `status`. If `status` is undefined too, an earlier planned status change stays.
+   * A status change that is planned for `afterMs` milliseconds from now. Without it, setting `status` cancels a change
+   * that was planned earlier. If neither is set, that change stays planned.
    */
   readonly next?: ProfileRequest['next'];
 }

@@ -26,7 +26,7 @@ export interface ApiRequest {
   readonly accept?: string;
   /** In bytes, unlimited by default. */
   readonly maxBody?: number;
-  /** Whether the request is repeated when the API server asks for that. The default is true. */
+  /** Whether the request is repeated if the API server asks for a retry (Retry-After). The default is true. */
   readonly isRepeated?: boolean;
   /** For the request and its retries together. The default is {@link REQUEST_DEADLINE}. */
   readonly limit?: Ms;
