@@ -308,7 +308,11 @@ describe('A create request without an answer', () => {
 });
 
 describe('A create request that AWS has refused', () => {
-  const ahead = record({ profiles: [REQUEST, { name: OTHER, requestedAt: NOW }], roles: [ROLE_REQUEST], last: NOW - 1 });
+  const ahead = record({
+    profiles: [REQUEST, { name: OTHER, requestedAt: NOW }],
+    roles: [ROLE_REQUEST],
+    last: NOW - 1,
+  });
   const refused = record({ profiles: [{ name: OTHER, requestedAt: NOW }], last: NOW - 1 });
   const unanswered = withRefusedRequests(withUnanswered({}, ahead, 0), ahead, refused);
 
@@ -318,10 +322,10 @@ describe('A create request that AWS has refused', () => {
   });
 
   it('does not explain a profile that another management cluster creates under the same name', () => {
-    const theirs = aProfile({ createdAt: NOW });
-    const { record: after, elsewhere } = updated(ahead, ours(theirs), { unanswered });
+    const created = aProfile({ createdAt: NOW });
+    const { record: after, elsewhere } = updated(ahead, ours(created), { unanswered });
     expect(after.profiles).to.deep.equal(refused.profiles);
-    expect(elsewhere).to.deep.equal([theirs]);
+    expect(elsewhere).to.deep.equal([created]);
   });
 });
 

@@ -92,9 +92,9 @@ describe('a live profile', () => {
     await world.until('SpecDiffers', () => world.condition(WEB, 'Stalled')?.reason === 'SpecDiffers');
     expect(world.condition(WEB)?.message).to.equal(
       'Fargate profile "default_web" differs from the spec, and EKS cannot change these fields of a profile: the name is ' +
-        'default_web in AWS, but other in the spec. Set spec.updateStrategy.type to Replace, or create another AWSFargateProfile with selectors for the same ' +
-        'pods, and delete this object when the new one is Ready, which stops its pods unless spec.deletionPolicy is Retain. With Replace, ' +
-        'the controller creates a new profile before it deletes this one; until then it does not change the profile.',
+        'default_web in AWS, but other in the spec. To replace the profile, set spec.updateStrategy.type to Replace; to keep ' +
+        'it, also revert the spec to match the profile. With Replace, the controller creates a new profile and then deletes ' +
+        'this one, which stops its pods. Until you act, the controller does not change the profile.',
     );
     expect(statusOf(world, 'profileStatus')).to.equal('ACTIVE');
     expect(world.mutations()).to.have.length(before);

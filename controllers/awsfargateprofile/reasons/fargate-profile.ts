@@ -3,7 +3,7 @@ import { cut, MAX_FACT } from 'controller-runtime/text';
 import type { Quote } from '../../shared/message.ts';
 import { defineReason } from './definition.ts';
 import { MINUTE, pollDrain, pollFailedProfile, pollForUserAction, pollProgress } from './polls.ts';
-import { type SpecChangeable, quoted, listed, OR_REPLACE_OBJECT } from './wording.ts';
+import { type SpecChangeable, quoted, listed } from './wording.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
@@ -114,11 +114,11 @@ export const PROFILE_REASONS = {
       `Fargate profile ${quoted(name)} differs from the spec, and EKS cannot change these fields of a profile: ${fields.join('; ')}`,
     remedy: ({ isProvisioned = false }) =>
       isProvisioned
-        ? `Set spec.updateStrategy.type to Replace, ${OR_REPLACE_OBJECT}, which stops its pods unless spec.deletionPolicy is Retain`
+        ? 'To replace the profile, set spec.updateStrategy.type to Replace; to keep it, also revert the spec to match the profile'
         : 'Change the spec to match the profile, or recreate this object, which deletes the profile and stops its pods unless spec.deletionPolicy is Retain',
     outlook: ({ isProvisioned = false }) =>
       isProvisioned
-        ? 'With Replace, the controller creates a new profile before it deletes this one; until then it does not change the profile'
+        ? 'With Replace, the controller creates a new profile and then deletes this one, which stops its pods. Until you act, the controller does not change the profile'
         : 'Until then the controller does not change the profile',
   }),
   Creating: defineReason<Named>({
