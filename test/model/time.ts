@@ -46,10 +46,13 @@ function agedField(name: string, value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, each]) => {
       const after = agedField(key, each);
-      return after === undefined ? [] : [[key, after]];
+      return after === undefined ? [] : [[name === 'unanswered' ? agedKey(key) : key, after]];
     }),
   );
 }
+
+/** The key of an unanswered create request ends with the time of the request, which the record contains too. */
+const agedKey = (key: string): string => key.replace(/\d+$/, (time) => String(agedTime('requestedAt', Number(time))));
 
 /** Moves back the times in a text. The text is a timestamp, or a record, whose JSON contains times. */
 function agedText(name: string, text: string): string {
