@@ -148,6 +148,10 @@ export const PROFILE_REASONS = {
     announced: true,
     problem: (facts) =>
       `Fargate profile ${quoted(facts.name)} is ACTIVE and replaces ${quoted(facts.predecessor)}, which the controller ${describeRemoval(facts)}`,
+    remedy: ({ name, taker, drain }) =>
+      taker === name && (drain === undefined || drain.obstacle !== undefined)
+        ? 'To move the pods first, restart their workloads before then, for example with kubectl rollout restart'
+        : undefined,
     outlook: ({ taker }) =>
       taker === undefined
         ? undefined
