@@ -503,7 +503,7 @@ export const SCENARIOS: readonly Scenario[] = [
       takesOver('web'),
       deletesProfileInAws(PROFILE),
     ],
-    stalls: ['ManagedElsewhere'],
+    stalls: ['ManagedElsewhere', 'RetainBlocksClusterDeletion'],
   }),
   scenario('drift', 'others change AWS', [3, 1], {
     actions: [...LIFE, ...DRIFT],

@@ -28,8 +28,8 @@ const [sample, seed, seconds] = [Number(flags.sample), Number(flags.seed), Numbe
 
 const FOLDER = 'controllers/awsfargateprofile/';
 const PRODUCT = [
-  `${FOLDER}{desired,goal,guards,model,plan,report,status}/**/*.ts`,
-  `${FOLDER}{execute,finish,lane,unreadable}.ts`,
+  `${FOLDER}{desired,drain,goal,guards,model,plan,report}/**/*.ts`,
+  `${FOLDER}{execute,finish,lane,record-changes,unreadable,update-record}.ts`,
 ];
 /**
  * Each mutant runs through the stages until a test fails. No stage contains test/simulation/determinism, because it
