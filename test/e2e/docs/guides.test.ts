@@ -38,10 +38,13 @@ describe('the guides', () => {
   const runbooks = takeBlocks('docs/runbooks.md', import.meta.url);
   const replace = takeBlocks('docs/replace.md', import.meta.url);
 
-  it('render the ARN of a role of yours, and restart the pods for it', async () => {
+  it('render the region and the ARN of a role of yours, and restart the pods for it', async () => {
     const file = join(terminal.directory, 'kustomization.yaml');
-    writeFileSync(file, credentials.next('components/irsa').replace('111122223333', '444455556666'));
+    const region = credentials.next('AWS_REGION').replaceAll(/^(?=.)/gm, '  ');
+    const irsa = credentials.next('components/irsa').replace('111122223333', '444455556666');
+    writeFileSync(file, `${irsa.trimEnd()}\n${region}`);
     const rendered = renderKustomization(world.controlPlane.kubectlPath, terminal.directory);
+    expect(rendered).to.match(/name: AWS_REGION\n +value: eu-west-1\n/);
     expect(rendered).to.contain('eks.amazonaws.com/role-arn: arn:aws:iam::444455556666:role/capaf-manager\n');
     await terminal.run(credentials.next('kubectl rollout restart'));
     const path = '/apis/apps/v1/namespaces/capaf-system/deployments/capaf-controller-manager';
