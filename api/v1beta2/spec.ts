@@ -49,7 +49,7 @@ export const Selector = object(
     labels: optional(
       map(string({ nullable: true, maxLength: WIDE.labelValue, rules: LABEL_VALUE_RULES }), {
         description:
-          'The labels that a pod must have, all of them. Default: every pod in the namespace matches. The wildcards * and ? ' +
+          'A pod matches only if it has all of these labels. Default: every pod in the namespace matches. The wildcards * and ? ' +
           'are allowed in keys and values. EKS allows five labels per selector; AWS raises this quota on request.',
         maxProperties: WIDE.list,
         rules: LABELS_RULES,

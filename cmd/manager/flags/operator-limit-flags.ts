@@ -5,7 +5,7 @@ export const LIMIT_FLAGS = [
   {
     name: 'require-permissions-boundary',
     value: 'ARN',
-    help: "Permissions boundary of every role that this manager creates or corrects. An * as the partition or account stands for the EKS cluster's partition or account. Default: spec.rolePermissionsBoundary",
+    help: "Permissions boundary of every role that this manager creates or corrects. An asterisk (*) as the partition or account stands for the EKS cluster's. Default: spec.rolePermissionsBoundary",
   },
   {
     name: 'allow-role-arn',

@@ -68,8 +68,8 @@ function fateOf(desires: Desires, seen: Observed): string {
 }
 
 /**
- * `whyDeletable` checks its conditions in order, and the first one that applies decides. Each table tests one condition;
- * its key completes the sentence "A profile …".
+ * `whyDeletable` checks its conditions in order, and the first condition that applies decides. Each table tests one
+ * condition. The table's key completes the sentence "A profile …".
  */
 const TABLES: Readonly<Record<string, readonly Row[]>> = {
   'of which another profile was made by another record, because it is in no record and not older than what served,': [
