@@ -43,7 +43,7 @@ export function findBlocker(desired: Desired, observed: Observed): Reason | unde
 
 function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Reason | undefined {
   if (fields.length === 0) return undefined;
-  const detail = `${enumerated(fields)} has no value in the manifest that kubectl has applied, so the selector would match more pods than the manifest says. The empty value is written ""`;
+  const detail = `${enumerated(fields)} has no value in the manifest that kubectl has applied, so the selector would match more pods than the manifest says. For an empty value, write ""`;
   return newReason('InvalidSpec', { detail });
 }
 
