@@ -21,6 +21,7 @@ import {
   aProfile,
   aRole,
   anObject,
+  asDesired,
   desiredOf,
   desiredOfDeletion,
   observed,
@@ -181,10 +182,11 @@ describe('the events about a kept role', () => {
     ]);
   });
 
-  it('do not exist for a foreign role, a wanted role, and with deletionPolicy Retain', () => {
+  it("do not exist for a foreign role, a wanted role, a role of the object's own profile, and with Retain", () => {
     const { profiles } = used();
     expect(keptAfter({ seen: { ...alone({ tags: {} }), profiles } })).to.deep.equal([]);
     expect(keptAfter({ object: anObject(), desired: desiredOf(), seen: used() })).to.deep.equal([]);
+    expect(keptAfter({ seen: asDesired() })).to.deep.equal([]);
     expect(keptAfter({ desired: { ...desiredOfDeletion(), unwanted: 'retain' }, seen: used() })).to.deep.equal([]);
   });
 });

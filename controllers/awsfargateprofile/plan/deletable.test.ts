@@ -316,6 +316,18 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       'stays',
     ],
     [
+      'is unwanted, and the last one that is ACTIVE, next to a failed one',
+      alive({ spec: REPLACE, profiles: [entry(OTHER)], isQuotaExceeded: true }),
+      aws(named({ status: 'CREATE_FAILED' }), other()),
+      'stays',
+    ],
+    [
+      'is unwanted, has never served, and has an unknown status',
+      alive({ spec: REPLACE, profiles: [entry(OTHER)], isQuotaExceeded: true }),
+      aws(other({ status: 'PAUSED' })),
+      'unwanted',
+    ],
+    [
       'is the desired one',
       alive({ spec: REPLACE, profiles: [served(OTHER), entry(PROFILE)], isQuotaExceeded: true }),
       aws(other(), named()),

@@ -127,7 +127,8 @@ const limitedNameAndPolicy = limited({ roleName: SHARED_ROLE_NAME, roleAdditiona
 const limitedArn = { roleARN: SHARED_ROLE_ARN };
 
 const nameInCapitals = { roleName: RoleName.of('SHARED') };
-const ofCapa = ofSpec({ roleName: RoleName.of('eks-fargate.cluster-api-provider-aws.sigs.k8s.io') });
+const CAPA_ROLE = RoleName.of('eks-fargate.cluster-api-provider-aws.sigs.k8s.io');
+const ofCapa = ofSpec({ roleName: CAPA_ROLE });
 const [shared, brought] = [ofSpec({ roleName: SHARED_ROLE_NAME }), ofSpec({ roleARN: SHARED_ROLE_ARN })];
 const movedAmongForeign = ofSpec({ profileName: PROFILE, ...elsewhere });
 
@@ -351,6 +352,11 @@ describe('plan, about the role', () => {
           field,
         ));
 
+    it('leads to advice if the profile is ACTIVE', () => {
+      const seen = observed({ ...using('ACTIVE'), authenticationMode: 'CONFIG_MAP' });
+      expect(planFor(byPath, seen).advice).to.have.nested.property('[0].event', 'RolePathNotMapped');
+    });
+
     const attempted = { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] };
     const rows: readonly (readonly [situation: string, desires: Desires, seen: Seen, mode: string, plan: string])[] = [
       ['rolePath', byPath, {}, 'CONFIG_MAP', NOT_MAPPED],
@@ -386,6 +392,18 @@ describe('plan, about the role', () => {
       it(`${situation}, in mode ${authenticationMode}: ${expected}`, () => {
         expect(describePlan(planFor(desires, observed({ ...seen, authenticationMode })))).to.equal(expected);
       });
+  });
+
+  it('names spec.roleName for a missing role of CAPA only if the spec contains it', () => {
+    const [name, arn] = [CAPA_ROLE, RoleArn.of(`arn:aws:iam::111122223333:role/${CAPA_ROLE}`)];
+    const seen = {
+      ...observed({ profile: aProfile({ podExecutionRoleArn: arn }) }),
+      roles: [{ name, found: undefined }],
+    };
+    const recorded = living({ record: { ...FULL_RECORD, roles: [{ name }] } });
+    expect(planFor(ofCapa, seen)).to.have.nested.property('end.facts.field', 'spec.roleName');
+    expect(planFor(recorded, seen).end).to.have.property('name', 'RoleNotFound');
+    expect(planFor(recorded, seen)).to.not.have.nested.property('end.facts.field');
   });
 
   const messageFor = (spec: Partial<AWSFargateProfileSpec>, seen: Observed, status: AWSFargateProfileStatus = {}) => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ProfileName, RoleName } from '../../../api/names.ts';
+import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AdoptionPolicy, AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { Desired } from '../model/desired-state.ts';
@@ -129,6 +129,8 @@ const unansweredRole: Partial<Desired> = {
 };
 
 const deletion = deleted();
+const leaving = deleted({}, { abandonment: 'removeFinalizer' });
+const withProtection = (seen: Observed): Observed => ({ ...seen, deletionProtection: { kind: 'on' } });
 const retaining = (parts: ObjectParts = {}, change: Partial<Desired> = {}): Desires =>
   deleted(parts, { unwanted: 'retain' }, change);
 /**
@@ -275,6 +277,7 @@ describe('plan', () => {
         'stop: WaitingForCreate',
       ],
       ['in subnets alone, without spec.subnetIDs', attempted, withProfile({ subnets: ['subnet-0f'] }), 'in order'],
+      ['in an unknown status', plain, withProfile({ ...OTHER, status: 'PAUSED' }), 'stop: UnknownProfileStatus'],
       ['in the order of subnets alone', plain, withProfile({ subnets: ['subnet-0b', 'subnet-0a'] }), 'in order'],
     ],
     'after a change of the profile name, if': [
@@ -458,12 +461,29 @@ describe('plan', () => {
       ),
       ['another profile of the object is much older', deleted(ELSEWHERE), withStranger(NOW - 300_001), DELETE_PROFILE],
     ],
+    'for a deletion with an EKS cluster that has deletion protection, if': [
+      ['role and profile exist', leaving, withProtection(asDesired()), 'stop: ClusterDeletionProtected'],
+      ['only the role exists', leaving, withProtection(withRoleAlone()), 'stop: ClusterDeletionProtected'],
+      [
+        'only a foreign profile exists',
+        leaving,
+        withProtection(observed({ profile: FOREIGN.profiles[0] })),
+        'in order',
+      ],
+    ],
     'for a retained object in a cluster that is being deleted, if': [
       ['role and profile exist', retaining(), asDesired(), 'stop: RetainBlocksClusterDeletion'],
       ['the profile is gone', retaining(), withRoleAlone(), 'in order'],
       ['the EKS cluster is not found', retaining(WITHOUT_RECORD), GONE, 'in order'],
       ['the profile is foreign', retaining(), FOREIGN, 'in order'],
       ['the last create was not answered', retaining({}, unanswered(PROFILE)), withRoleAlone(), 'stop: Propagating'],
+      ['the record was lost lately', retaining(WITHOUT_RECORD, { isLost: true }), observed(), 'stop: Propagating'],
+      [
+        'the record was lost lately, and the EKS cluster is not found',
+        retaining(WITHOUT_RECORD, { isLost: true }),
+        GONE,
+        'in order',
+      ],
     ],
   });
 
@@ -506,6 +526,12 @@ describe('plan', () => {
         living({ spec: { roleARN: ROLE_ARN }, record: FULL_RECORD }),
         withProfile({}, { tags: {}, trust: TRUST_POLICIES.forNodes }),
         'inSync, broken',
+      ],
+      [
+        'the recorded role without its tags, and a role with another path in spec.roleARN',
+        living({ spec: { roleARN: RoleArn.of(ROLE_ARN.replace('/', '/x/')) }, record: FULL_RECORD }),
+        withProfile({}, { tags: {} }),
+        'broken, broken',
       ],
       ['nothing, in a deletion', deletion, asDesired(), 'notRead, notRead'],
     ];
@@ -573,6 +599,58 @@ describe('plan', () => {
     }
     const [removal] = planFor(succeeded, withFormer({}, {})).notices;
     expect(removal?.facts).to.deep.equal({ name: PROFILE, predecessor: FORMER });
+  });
+
+  describe('chooses for status', () => {
+    const [FAILED, OTHER_ID] = [{ status: 'CREATE_FAILED' }, { arn: 'a/b/c/former' }];
+    const sameName = living({
+      spec: { ...replacing, roleName: RoleName.of(PROFILE) },
+      record: { in: HERE, profiles: [SERVED_FORMER], roles: [{ name: RoleName.of(PROFILE), id: aRole().id }] },
+    });
+    const strippedRole = aRole({ name: RoleName.of(PROFILE), tags: {} });
+    const rows: readonly (readonly [situation: string, desires: Desires, seen: Observed, shown: string])[] = [
+      ['the profile that differs, and not the former one', renamed(), withFormer({}, OTHER), PROFILE],
+      ['the profile that blocks the deletion of the EKS cluster', retaining(), withFormer({}, FAILED), PROFILE],
+      [
+        'the former profile that serves pods, although a role without tags has the name of the failed one',
+        sameName,
+        { ...withFormer({}, FAILED), roles: [{ name: strippedRole.name, found: strippedRole }] },
+        FORMER,
+      ],
+      [
+        'the ACTIVE profile of a deleted object, which EKS lists after a failed one',
+        deletion,
+        withFormer(OTHER_ID, FAILED),
+        FORMER,
+      ],
+      [
+        'the ACTIVE profile of a deleted object, which EKS lists before a failed one',
+        deletion,
+        withFormer({ ...FAILED, ...OTHER_ID }, {}),
+        PROFILE,
+      ],
+    ];
+    for (const [situation, desires, seen, shown] of rows)
+      it(situation, () => expect(planFor(desires, seen).shown).to.equal(shown));
+  });
+
+  it('advises about the health issues of a profile that matches the spec', () => {
+    const health = [{ code: 'PodExecutionRoleAlreadyInUse', message: 'in use', resourceIds: [] }];
+    const foreign = aProfile({ name: FORMER, tags: FOREIGN_TAGS });
+    const adviceOn = (over: Partial<FargateProfile>): readonly string[] => {
+      const seen = { ...asDesired(), profiles: [foreign, aProfile({ health, ...over })] };
+      return planFor(plain, seen).advice.map(({ event }) => event);
+    };
+    expect(adviceOn({})).to.deep.equal(['UnhealthyEKSFargateProfile']);
+    expect(adviceOn(OTHER)).to.deep.equal([]);
+  });
+
+  it('says why a profile or role may still appear during a deletion', () => {
+    const planWith = (change: Partial<Desired>) => planFor(deleted(WITHOUT_RECORD, {}, change), observed());
+    expect(planWith({ isLost: true }))
+      .to.have.nested.property('end.facts.detail')
+      .that.includes('has no record');
+    expect(planWith(unansweredRole)).to.have.nested.property('end.facts.detail').that.includes('has not answered');
   });
 
   it('names what prevents the adoption of a foreign profile', () => {

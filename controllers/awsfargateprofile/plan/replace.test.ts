@@ -6,7 +6,7 @@ import type { Observed } from '../model/observed-state.ts';
 import { HERE, NOW, PROFILE, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 import { type Desires, living } from '../testing/plan-tables.ts';
-import { drainObstacle, keptUntil, servingPredecessor } from './replace.ts';
+import { drainObstacle, keptReason, keptUntil, servingPredecessor } from './replace.ts';
 
 const MINUTE = 60_000;
 const profile = (name: string, over: Partial<FargateProfile> = {}): FargateProfile =>
@@ -18,9 +18,9 @@ const entry = (name: string, over: Partial<RecordedProfile> = {}): RecordedProfi
 });
 const recorded = (...profiles: readonly RecordedProfile[]): Partial<ProfileRecord> => ({ in: HERE, profiles });
 const aws = (...profiles: readonly FargateProfile[]): Observed => ({ ...observed({ role: aRole() }), profiles });
-const replacing = (record: Partial<ProfileRecord>, keepPredecessorFor = '0s'): Desires =>
+const replacing = (record: Partial<ProfileRecord>, keepPredecessorFor = '0s', drainTimeout = '0s'): Desires =>
   living({
-    spec: { profileName: PROFILE, updateStrategy: { type: 'Replace', replace: { keepPredecessorFor } } },
+    spec: { profileName: PROFILE, updateStrategy: { type: 'Replace', replace: { keepPredecessorFor, drainTimeout } } },
     record,
   });
 
@@ -85,4 +85,17 @@ describe('A drain', () => {
   ] as const)
     it(`from ${predecessor} to ${successor}: ${obstacle ?? 'is possible'}`, () =>
       expect(drainObstacle(predecessor, successor)).to.equal(obstacle));
+});
+
+describe('The notice about a kept predecessor announces', () => {
+  for (const [what, drainTimeout, predecessor, drain] of [
+    ['no drain without a drainTimeout', '0s', 'zone', undefined],
+    ['a drain', '5m', 'zone', { timeout: 5 * MINUTE }],
+    ['what prevents the drain', '5m', 'a', { timeout: 5 * MINUTE, obstacle: 'comesLater' }],
+  ] as const)
+    it(what, () => {
+      const seen = aws(profile(predecessor), profile(PROFILE));
+      const reason = keptReason(replacing(recorded(), '0s', drainTimeout)(seen), seen);
+      expect(reason?.name === 'PredecessorKept' && reason.facts.drain).to.deep.equal(drain);
+    });
 });
