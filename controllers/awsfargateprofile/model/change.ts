@@ -62,12 +62,11 @@ export interface Advice {
 
 /**
  * Why the profile counts as this object's. `ours`: by its tags. `stripped`: the record contains its ID, and a tag is
- * missing. `recorded`: the record contains its ID, and a tag names another owner. `unproven`: only a ready control
- * plane could prove it.
+ * missing. `unproven`: only a ready control plane could prove it.
  */
 export interface OwnProfile {
   readonly name: ProfileName;
-  readonly ownership: 'ours' | 'stripped' | 'recorded' | 'unproven';
+  readonly ownership: 'ours' | 'stripped' | 'unproven';
 }
 
 /** Yields changes in order, and returns the reason why the plan ends after them. */

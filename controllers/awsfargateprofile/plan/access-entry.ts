@@ -101,10 +101,9 @@ export const isOutdated = (
     ? createdAt < role.createdAt + ROLE_TIME_PRECISION
     : type === FARGATE_TYPE && createdAt < role.createdAt;
 
-function isChecked({ record }: Desired, { name, id, arn }: FoundRole): boolean {
-  const entry = roleEntryOf(record, name);
-  return entry?.checked === true && entry.id === id && record.entry !== arn;
-}
+/** Of a role that was not recreated, because the check of a recreated role is due anyway. */
+const isChecked = ({ record }: Desired, { name, arn }: FoundRole): boolean =>
+  roleEntryOf(record, name)?.checked === true && record.entry !== arn;
 
 /**
  * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an

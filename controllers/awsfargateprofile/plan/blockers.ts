@@ -69,9 +69,8 @@ function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Rea
   const { clusterName, eksCluster, profileName: profile } = identity;
   const isOfObject = clusterName === undefined;
   // The first entry of `roles` is the role in the spec.
-  const name = roles[0]?.name;
-  const found = name === undefined ? undefined : findRole(roles, name);
-  const role = found === undefined || isRoleOurs(desired, found) ? name : undefined;
+  const [found] = foundRoles(roles.slice(0, 1));
+  const role = found === undefined || isRoleOurs(desired, found) ? roles[0]?.name : undefined;
   return newReason('AccountUncertain', { cluster: eksCluster, ...place, profile, role, isOfObject });
 }
 

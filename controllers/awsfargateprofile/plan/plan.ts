@@ -90,7 +90,7 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
 
 /** EKS would refuse to delete a protected cluster after the deletion of its profiles has stopped all their pods. */
 function findProtectedDeletion(desired: Desired, observed: Observed): Reason | undefined {
-  if (desired.profile !== undefined || observed.deletionProtection?.kind !== 'on') return undefined;
+  if (observed.deletionProtection?.kind !== 'on') return undefined;
   const [removals] = collect(removeUnwanted(desired, observed));
   const { eksCluster: cluster } = desired.identity;
   return removals.length === 0

@@ -38,14 +38,13 @@ export const adviceFor = (desired: Desired, observed: Observed): readonly Advice
 ];
 
 function healthAdvice({ profile }: Desired, { profiles }: Observed): readonly Advice[] {
-  const name = profile?.name;
-  const issues = name === undefined ? undefined : findProfile(profiles, name)?.health;
-  if (issues === undefined || issues.length === 0) return [];
+  const found = profiles.find(({ name }) => name === profile?.name);
+  if (found === undefined || found.health.length === 0) return [];
   const message = toPrintableLine(
     joinParts({
-      problem: `EKS reports health issues of Fargate profile "${name}"`,
+      problem: `EKS reports health issues of Fargate profile "${found.name}"`,
       remedy: 'New pods may fail to start until you fix this',
-      quote: quoteIssues(issues),
+      quote: quoteIssues(found.health),
     }),
   );
   return [{ event: 'UnhealthyEKSFargateProfile', message, isInStatus: true }];
@@ -62,11 +61,9 @@ export function ownProfiles(desired: Desired, { profiles }: Observed): readonly 
   const isToBeCreated = desiredName !== undefined && findProfile(profiles, desiredName) === undefined;
   const found = profiles.flatMap((each): readonly OwnProfile[] => {
     const { name } = each;
-    const isRecorded = isEntryOf(desired.record.profiles, each);
     if (ownershipOf(desired, each).kind === 'ours') return [{ name, ownership: 'ours' }];
-    if (strippedProfileReason(desired, each) !== undefined)
-      return [{ name, ownership: isRecorded ? 'stripped' : 'unproven' }];
-    return isRecorded ? [{ name, ownership: 'recorded' }] : [];
+    if (strippedProfileReason(desired, each) === undefined) return [];
+    return [{ name, ownership: isEntryOf(desired.record.profiles, each) ? 'stripped' : 'unproven' }];
   });
   return isToBeCreated ? [...found, { name: desiredName, ownership: 'ours' }] : found;
 }

@@ -73,8 +73,7 @@ function observedStatus(
 ): AWSFargateProfileStatus {
   const { record = EMPTY_RECORD } = reconcile;
   const { identity, place } = desired;
-  const isShown = (found: FargateProfile): boolean =>
-    plan.profiles.some((own) => own.name === found.name && own.ownership !== 'recorded');
+  const isShown = (found: FargateProfile): boolean => plan.profiles.some((own) => own.name === found.name);
   const name = plan.shown ?? before.profileName ?? identity.profileName;
   const found = findProfile(after.profiles, name);
   const profile = found !== undefined && isShown(found) ? found : undefined;
