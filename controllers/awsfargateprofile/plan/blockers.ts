@@ -114,11 +114,9 @@ export function findProfileBlocker(desired: Desired, observed: Observed, profile
     : undefined;
 }
 
-/** Finds an ACTIVE profile of the object that has a different name from the spec's and must not be deleted. */
+/** Finds a profile of the object that has a different name from the spec's and must not be deleted. */
 const findFormerProfile = (desired: Desired, observed: Observed): FargateProfile | undefined =>
-  oursOf(desired, observed.profiles).find(
-    (found) => found.status === ACTIVE && whyDeletable(desired, observed, found) === undefined,
-  );
+  oursOf(desired, observed.profiles).find((found) => whyDeletable(desired, observed, found) === undefined);
 
 export function findRoleBlocker(desired: Desired, observed: Observed, role: DesiredRole): Reason | undefined {
   const { isProvisioned } = desired;

@@ -289,6 +289,12 @@ describe('plan', () => {
         'stop: ProfileNotOwned',
       ],
       ['the former profile has served', renamed({ served: true }), withFormer({}), 'stop: SpecDiffers'],
+      [
+        'the former profile has served, and has an unknown status',
+        renamed({ served: true }),
+        withFormer({ status: 'PAUSED' }),
+        'stop: SpecDiffers',
+      ],
       ['a foreign profile has the former name', renamed(), withFormer({ tags: FOREIGN_TAGS }), CREATE_PROFILE],
       ['the former profile has lost its tags', renamed(), withFormer({ tags: {} }), 'stop: OwnershipTagMissing'],
       ['another client has deleted the former profile', renamed({ served: true }), withFormer(), CREATE_PROFILE],
