@@ -1,17 +1,15 @@
 import { FINALIZER, PLURAL, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from '../world/cluster.ts';
-import type { Phase } from './phase.ts';
+import type { Phases } from './phase.ts';
 import {
   AT_ONCE,
   FORBIDDEN,
   WEB,
-  startAndApply,
   deleteHeld,
   removeAtOnce,
   patchCluster,
   patchControlPlane,
   patchWeb,
-  startUntilReady,
   refusePatches,
   serveClusters,
   acceptRequests,
@@ -34,131 +32,82 @@ const CAPA_LEFT_BEHIND =
   'failed to call webhook: the server could not find the requested resource';
 
 /** Situations in which the manager makes no AWS call yet for an AWSFargateProfile. */
-export const BEFORE_AWS: readonly Phase[] = [
-  {
-    name: 'cluster-without-control-plane',
+export const BEFORE_AWS: Phases = {
+  'cluster-without-control-plane': {
     title: 'a Cluster that names no control plane yet',
-    arrange: (world) => {
-      patchCluster(world, named(null));
-      startAndApply(world);
-    },
+    before: (world) => patchCluster(world, named(null)),
     until: ['Ready', 'False', 'WaitingForEKSControlPlane'],
     remedy: (world) => patchCluster(world, named(CONTROL_PLANE_REF)),
   },
-  {
-    name: 'control-plane-missing',
+  'control-plane-missing': {
     title: 'a control plane that does not exist yet',
-    arrange: (world) => {
-      patchCluster(world, named({ ...CONTROL_PLANE_REF, name: 'later' }));
-      startAndApply(world);
-    },
+    before: (world) => patchCluster(world, named({ ...CONTROL_PLANE_REF, name: 'later' })),
     until: ['Ready', 'False', 'WaitingForEKSControlPlane'],
     remedy: (world) => patchCluster(world, named(CONTROL_PLANE_REF)),
   },
-  {
-    name: 'control-plane-without-region',
+  'control-plane-without-region': {
     title: 'a control plane that names no region yet',
-    arrange: (world) => {
-      patchControlPlane(world, { spec: { region: null } });
-      startAndApply(world);
-    },
+    before: (world) => patchControlPlane(world, { spec: { region: null } }),
     until: ['Ready', 'False', 'WaitingForEKSControlPlane'],
     remedy: (world) => patchControlPlane(world, { spec: { region: 'us-east-1' } }),
   },
-  {
-    name: 'control-plane-unreadable',
+  'control-plane-unreadable': {
     title: 'a control plane with a number as region',
-    arrange: (world) => {
-      patchControlPlane(world, { spec: { region: 7 } });
-      startAndApply(world);
-    },
+    before: (world) => patchControlPlane(world, { spec: { region: 7 } }),
     until: ['Ready', 'False', 'WaitingForAPI'],
     remedy: (world) => patchControlPlane(world, { spec: { region: 'us-east-1' } }),
   },
-  {
-    name: 'control-plane-unsupported',
+  'control-plane-unsupported': {
     title: 'a control plane of another kind',
-    arrange: (world) => {
-      patchCluster(world, named({ ...CONTROL_PLANE_REF, kind: 'KubeadmControlPlane' }));
-      startAndApply(world);
-    },
+    before: (world) => patchCluster(world, named({ ...CONTROL_PLANE_REF, kind: 'KubeadmControlPlane' })),
     until: ['Stalled', 'True', 'ControlPlaneUnsupported'],
     remedy: (world) => patchCluster(world, named(CONTROL_PLANE_REF)),
   },
-  {
-    name: 'control-plane-elsewhere',
+  'control-plane-elsewhere': {
     title: 'a Cluster that names a control plane in another namespace',
-    arrange: (world) => {
-      patchCluster(world, named({ ...CONTROL_PLANE_REF, namespace: 'team-b' }));
-      startAndApply(world);
-    },
+    before: (world) => patchCluster(world, named({ ...CONTROL_PLANE_REF, namespace: 'team-b' })),
     until: ['Stalled', 'True', 'ControlPlaneElsewhere'],
     remedy: (world) => patchCluster(world, named({ ...CONTROL_PLANE_REF, namespace: null })),
   },
-  {
-    name: 'control-plane-not-ready-while-ready',
+  'control-plane-not-ready-while-ready': {
     title: 'a Ready profile whose control plane is not ready any more',
-    arrange: async (world) => {
-      await startUntilReady(world);
-      world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, { status: { ready: false } }, 'status');
-    },
+    after: (world) =>
+      world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, { status: { ready: false } }, 'status'),
     until: ['Ready', 'True'],
   },
-  {
-    name: 'clusters-not-served',
+  'clusters-not-served': {
     title: 'an API server that does not serve Clusters yet',
-    arrange: (world) => {
-      world.api.unserve('clusters');
-      startAndApply(world);
-    },
+    before: (world) => world.api.unserve('clusters'),
     until: ['Ready', 'False', 'WaitingForAPI'],
     remedy: serveClusters,
   },
-  {
-    name: 'cluster-deleting',
+  'cluster-deleting': {
     title: 'a new profile of a Cluster that is being deleted, without finalizer and AWS resources',
-    arrange: (world) => {
-      deleteHeld(world, 'clusters', CLUSTER);
-      startAndApply(world);
-    },
+    before: (world) => deleteHeld(world, 'clusters', CLUSTER),
     until: ['Ready', 'False', 'ClusterDeleting'],
     endsAs: 'nothing',
   },
-  {
-    name: 'control-plane-deleting',
+  'control-plane-deleting': {
     title: 'a new profile of a control plane that is being deleted, without finalizer and AWS resources',
-    arrange: (world) => {
-      deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
-      startAndApply(world);
-    },
+    before: (world) => deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name),
     until: ['Ready', 'False', 'ClusterDeleting'],
     endsAs: 'nothing',
   },
-  {
-    name: 'guard-refused',
+  'guard-refused': {
     title: 'a control plane that refuses the finalizer because its webhook is down',
-    arrange: (world) => {
-      refusePatches(world, /\/awsmanagedcontrolplanes\//, 500, WEBHOOK_DOWN);
-      startAndApply(world);
-    },
+    before: (world) => refusePatches(world, /\/awsmanagedcontrolplanes\//, 500, WEBHOOK_DOWN),
     until: ['Ready', 'False', 'GuardRefused'],
     remedy: acceptRequests,
   },
-  {
-    name: 'webhook-of-capa-left-behind',
+  'webhook-of-capa-left-behind': {
     title: 'an object whose writes fail because of leftover webhooks of Cluster API Provider AWS',
-    arrange: (world) => {
-      refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 500, CAPA_LEFT_BEHIND);
-      startAndApply(world);
-    },
+    before: (world) => refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 500, CAPA_LEFT_BEHIND),
     until: ['Ready', 'False', 'APIServerRefused'],
     remedy: acceptRequests,
   },
-  {
-    name: 'permission-lost-while-ready',
+  'permission-lost-while-ready': {
     title: 'a Ready profile whose metadata the manager may not write any more',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN);
       // The manager tries to restore the label cluster.x-k8s.io/cluster-name, but the API server refuses the patch.
       patchWeb(world, { metadata: { labels: { 'cluster.x-k8s.io/cluster-name': null } } });
@@ -167,40 +116,31 @@ export const BEFORE_AWS: readonly Phase[] = [
     readAfter: 5 * MINUTE,
     remedy: acceptRequests,
   },
-  {
-    name: 'permission-lost-to-say-so',
+  'permission-lost-to-say-so': {
     title: 'a profile of which nothing can be written any more, not even that',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       refusePatches(world, /\/awsfargateprofiles\//, 403, FORBIDDEN);
       patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
     },
     until: ['Ready', 'True'],
     remedy: acceptRequests,
   },
-  {
-    name: 'changed-all-the-time',
+  'changed-all-the-time': {
     title: 'an AWSFargateProfile that another client writes so often that each write of the manager conflicts',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       refusePatches(world, /\/awsfargateprofiles\//, 409, 'the object has been modified');
       patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
     },
     until: ['Ready', 'True'],
     remedy: acceptRequests,
   },
-  {
-    name: 'paused-by-cluster',
+  'paused-by-cluster': {
     title: 'a profile that was Ready when its Cluster was paused',
-    arrange: async (world) => {
-      await startUntilReady(world);
-      patchCluster(world, { spec: { paused: true } });
-    },
+    after: (world) => patchCluster(world, { spec: { paused: true } }),
     until: ['Paused', 'True', 'Paused'],
     remedy: (world) => patchCluster(world, { spec: { paused: null } }),
   },
-  {
-    name: 'moved-ahead-of-its-cluster',
+  'moved-ahead-of-its-cluster': {
     title: 'an object that was being deleted when clusterctl move took it here, ahead of its Cluster',
     arrange: (world) => {
       removeAtOnce(world, 'clusters', CLUSTER);
@@ -222,37 +162,28 @@ export const BEFORE_AWS: readonly Phase[] = [
       world.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } }),
     endsAs: 'gone',
   },
-  {
-    name: 'undecodable',
+  undecodable: {
     title: 'an object whose spec cannot be read',
-    arrange: (world) => startAndApply(world, { selectors: 'default' }),
+    spec: { selectors: 'default' },
     until: ['Stalled', 'True', 'InvalidObject'],
     remedy: (world) => patchWeb(world, { spec: { selectors: [{ namespace: WEB }] } }),
   },
-  {
-    name: 'invalid-spec',
+  'invalid-spec': {
     title: 'a role of another account',
-    arrange: (world) => startAndApply(world, { roleARN: 'arn:aws:iam::210987654321:role/pods' }),
+    spec: { roleARN: 'arn:aws:iam::210987654321:role/pods' },
     until: ['Stalled', 'True', 'InvalidSpec'],
     remedy: (world) => patchWeb(world, { spec: { roleARN: null } }),
   },
-  {
-    name: 'tags-invalid',
+  'tags-invalid': {
     title: 'control plane tags that AWS refuses',
-    arrange: (world) => {
-      patchControlPlane(world, { spec: { additionalTags: { 'aws:team': 'shop', note: 'x'.repeat(257) } } });
-      startAndApply(world);
-    },
+    before: (world) =>
+      patchControlPlane(world, { spec: { additionalTags: { 'aws:team': 'shop', note: 'x'.repeat(257) } } }),
     until: ['Stalled', 'True', 'TagsInvalid'],
     remedy: (world) => patchControlPlane(world, { spec: { additionalTags: null } }),
   },
-  {
-    name: 'no-private-subnets',
+  'no-private-subnets': {
     title: 'a control plane that lists no private subnet',
-    arrange: (world) => {
-      patchControlPlane(world, { spec: { network: { subnets: [] } } });
-      startAndApply(world);
-    },
+    before: (world) => patchControlPlane(world, { spec: { network: { subnets: [] } } }),
     until: ['Stalled', 'True', 'NoPrivateSubnets'],
     remedy: (world) => {
       const [cluster] = world.aws.admin.clusters();
@@ -260,25 +191,17 @@ export const BEFORE_AWS: readonly Phase[] = [
       patchWeb(world, { spec: { subnetIDs } });
     },
   },
-  {
-    name: 'target-changed',
+  'target-changed': {
     title: 'a control plane that names another region than the region of the profile',
-    arrange: async (world) => {
-      await startUntilReady(world);
-      patchControlPlane(world, { spec: { region: 'eu-central-1' } });
-    },
+    after: (world) => patchControlPlane(world, { spec: { region: 'eu-central-1' } }),
     until: ['Stalled', 'True', 'TargetChanged'],
     remedy: (world) => patchControlPlane(world, { spec: { region: 'us-east-1' } }),
   },
-  {
-    name: 'paused-before-anything',
+  'paused-before-anything': {
     title: 'a new profile of a paused Cluster',
-    arrange: (world) => {
-      patchCluster(world, { spec: { paused: true } });
-      startAndApply(world);
-    },
+    before: (world) => patchCluster(world, { spec: { paused: true } }),
     until: ['Paused', 'True', 'Paused'],
     readAfter: AT_ONCE,
     remedy: (world) => patchCluster(world, { spec: { paused: null } }),
   },
-];
+};

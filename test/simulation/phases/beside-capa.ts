@@ -1,6 +1,6 @@
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { CRD_KIND, serveForeignSchema, serveOurSchema } from './foreign-crd.ts';
-import { type Phase, WEB, acceptRequests, refusePatches } from './phase.ts';
+import { type Phases, WEB, acceptRequests, refusePatches } from './phase.ts';
 
 const CONFIG_MAPS = { group: '', plural: 'configmaps', kind: 'ConfigMap', versions: ['v1'], status: false };
 const CONFIGURATIONS = (['Mutating', 'Validating'] as const).map((phase) => ({
@@ -40,9 +40,8 @@ function installWebhook(world: SimulatedWorld): void {
 const removeWebhook = (world: SimulatedWorld): void => world.remove(MUTATING?.plural ?? '', CONFIGURATION);
 
 /** Situations that only a manager with --manage-crd reports. */
-export const BESIDE_CAPA: readonly Phase[] = [
-  {
-    name: 'capa-serves-profiles',
+export const BESIDE_CAPA: Phases = {
+  'capa-serves-profiles': {
     title: 'a Ready profile that the controller of Cluster API Provider AWS reconciles too',
     arrange: async (world) => {
       await startKeeperUntilReady(world);
@@ -51,8 +50,7 @@ export const BESIDE_CAPA: readonly Phase[] = [
     until: ['Stalled', 'True', 'CAPAServesProfiles'],
     remedy: removeWebhook,
   },
-  {
-    name: 'keeper-stopped',
+  'keeper-stopped': {
     title: 'a deletion under a foreign CRD that another client has applied again and again',
     arrange: async (world) => {
       await startKeeperUntilReady(world);
@@ -74,4 +72,4 @@ export const BESIDE_CAPA: readonly Phase[] = [
       serveOurSchema(world);
     },
   },
-];
+};

@@ -13,17 +13,7 @@ import {
   serveIdentities,
   unserveIdentities,
 } from './identity-objects.ts';
-import type { Phase } from './phase.ts';
-import {
-  PROFILE,
-  ROLE,
-  WEB,
-  deleteHeld,
-  patchControlPlane,
-  patchWeb,
-  startAndApply,
-  startUntilReady,
-} from './phase.ts';
+import { type Phases, PROFILE, ROLE, WEB, deleteHeld, patchControlPlane, patchWeb, startAndApply } from './phase.ts';
 
 const MANAGER = userArn(ACCOUNT, 'manager-1');
 
@@ -40,24 +30,18 @@ function withStatic(world: SimulatedWorld, keys: Keys = goodKeys(world)): void {
 }
 
 /** Situations in which the condition CredentialsReady is False. */
-export const CREDENTIALS: readonly Phase[] = [
-  {
-    name: 'credentials-invalid',
+export const CREDENTIALS: Phases = {
+  'credentials-invalid': {
     title: 'manager keys that AWS does not accept any more',
-    arrange: async (world) => {
-      await startUntilReady(world);
-      world.aws.admin.removeKey({ accessKeyId: 'manager-1' });
-    },
+    after: (world) => world.aws.admin.removeKey({ accessKeyId: 'manager-1' }),
     until: ['CredentialsReady', 'False', 'CredentialsInvalid'],
     remedy: (world) => void world.aws.admin.registerKey({ account: ACCOUNT, accessKeyId: 'manager-1' }),
   },
-  {
-    name: 'identities-not-served',
+  'identities-not-served': {
     title: 'an identity of a kind that the API server does not serve yet',
-    arrange: (world) => {
+    before: (world) => {
       unserveIdentities(world);
       named(world, STATIC_IDENTITY, 'team-a');
-      startAndApply(world);
     },
     until: ['CredentialsReady', 'False', 'IdentityUnreadable'],
     remedy: (world) => {
@@ -65,59 +49,47 @@ export const CREDENTIALS: readonly Phase[] = [
       withStatic(world);
     },
   },
-  {
-    name: 'identity-not-found',
+  'identity-not-found': {
     title: 'an identity that does not exist',
-    arrange: (world) => {
-      named(world, STATIC_IDENTITY, 'team-a');
-      startAndApply(world);
-    },
+    before: (world) => named(world, STATIC_IDENTITY, 'team-a'),
     until: ['CredentialsReady', 'False', 'IdentityNotFound'],
     remedy: (world) => withStatic(world),
   },
-  {
-    name: 'identity-not-allowed',
+  'identity-not-allowed': {
     title: 'an identity that only other namespaces may use',
-    arrange: (world) => {
+    before: (world) => {
       withStatic(world);
       change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces: { list: ['team-a'] } });
-      startAndApply(world);
     },
     until: ['CredentialsReady', 'False', 'IdentityNotAllowed'],
     remedy: (world) => change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces: { list: ['team-a', 'default'] } }),
   },
-  {
-    name: 'identity-allows-nobody',
+  'identity-allows-nobody': {
     title: 'an identity that no namespace may use',
-    arrange: (world) => {
+    before: (world) => {
       withStatic(world);
       change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces: null });
-      startAndApply(world);
     },
     until: ['CredentialsReady', 'False', 'IdentityNotAllowed'],
     remedy: (world) => change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces: { list: ['default'] } }),
   },
-  {
-    name: 'identity-loop',
+  'identity-loop': {
     title: 'identities that name each other',
-    arrange: (world) => {
+    before: (world) => {
       const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy: trustPolicyFor(MANAGER) });
       const from = (name: string) => ({ roleARN, sourceIdentityRef: { kind: ROLE_IDENTITY, name } });
       put(world, ROLE_IDENTITY, 'team-a', from('team-b'));
       put(world, ROLE_IDENTITY, 'team-b', from('team-a'));
       named(world, ROLE_IDENTITY, 'team-a');
-      startAndApply(world);
     },
     until: ['CredentialsReady', 'False', 'IdentityLoop'],
     remedy: (world) => change(world, ROLE_IDENTITY, 'team-a', { sourceIdentityRef: null }),
   },
-  {
-    name: 'identity-invalid',
+  'identity-invalid': {
     title: 'a role identity that names no role',
-    arrange: (world) => {
+    before: (world) => {
       put(world, ROLE_IDENTITY, 'team-a');
       named(world, ROLE_IDENTITY, 'team-a');
-      startAndApply(world);
     },
     until: ['CredentialsReady', 'False', 'IdentityInvalid'],
     remedy: (world) => {
@@ -125,36 +97,28 @@ export const CREDENTIALS: readonly Phase[] = [
       change(world, ROLE_IDENTITY, 'team-a', { roleARN });
     },
   },
-  {
-    name: 'secret-not-found',
+  'secret-not-found': {
     title: 'an identity whose Secret does not exist',
-    arrange: (world) => {
+    before: (world) => {
       put(world, STATIC_IDENTITY, 'team-a', { secretRef: 'team-a' });
       named(world, STATIC_IDENTITY, 'team-a');
-      startAndApply(world);
     },
     until: ['CredentialsReady', 'False', 'SecretNotFound'],
     remedy: (world) => putSecret(world, goodKeys(world)),
   },
-  {
-    name: 'secret-incomplete',
+  'secret-incomplete': {
     title: 'an identity whose Secret lacks a key',
-    arrange: (world) => {
-      withStatic(world, { accessKeyId: 'AKIAEXAMPLE' });
-      startAndApply(world);
-    },
+    before: (world) => withStatic(world, { accessKeyId: 'AKIAEXAMPLE' }),
     until: ['CredentialsReady', 'False', 'SecretIncomplete'],
     remedy: (world) => putSecret(world, goodKeys(world)),
   },
-  {
-    name: 'assume-role-denied',
+  'assume-role-denied': {
     title: 'a role that does not trust the manager',
-    arrange: (world) => {
+    before: (world) => {
       const trustPolicy = trustPolicyFor(userArn(ACCOUNT, 'somebody-else'));
       const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy });
       put(world, ROLE_IDENTITY, 'team-a', { roleARN });
       named(world, ROLE_IDENTITY, 'team-a');
-      startAndApply(world);
     },
     until: ['CredentialsReady', 'False', 'AssumeRoleDenied'],
     remedy: (world) => {
@@ -162,30 +126,23 @@ export const CREDENTIALS: readonly Phase[] = [
       world.aws.admin.putRole({ name: 'fargate', trustPolicy: trustPolicyFor(MANAGER) });
     },
   },
-  {
-    name: 'assume-role-refused',
+  'assume-role-refused': {
     title: 'a session duration above the maximum of the role',
-    arrange: (world) => {
+    before: (world) => {
       const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy: trustPolicyFor(MANAGER) });
       put(world, ROLE_IDENTITY, 'team-a', { roleARN, durationSeconds: 43_200 });
       named(world, ROLE_IDENTITY, 'team-a');
-      startAndApply(world);
     },
     until: ['CredentialsReady', 'False', 'AssumeRoleRefused'],
     remedy: (world) => change(world, ROLE_IDENTITY, 'team-a', { durationSeconds: 3_600 }),
   },
-  {
-    name: 'region-invalid',
+  'region-invalid': {
     title: 'a region name that no region can have',
-    arrange: (world) => {
-      patchControlPlane(world, { spec: { region: 'us_east_1' } });
-      startAndApply(world);
-    },
+    before: (world) => patchControlPlane(world, { spec: { region: 'us_east_1' } }),
     until: ['CredentialsReady', 'False', 'RegionInvalid'],
     remedy: (world) => patchControlPlane(world, { spec: { region: 'us-east-1' } }),
   },
-  {
-    name: 'region-not-enabled',
+  'region-not-enabled': {
     title: 'a region that is not enabled in the account',
     arrange: (world) => {
       const region = 'af-south-1';
@@ -197,19 +154,14 @@ export const CREDENTIALS: readonly Phase[] = [
     until: ['CredentialsReady', 'False', 'RegionNotEnabled'],
     remedy: (world) => world.aws.admin.setRegionEnabled({ region: 'af-south-1', enabled: true }),
   },
-  {
-    name: 'wrong-account',
+  'wrong-account': {
     title: 'keys of another account than the account of the profile',
-    arrange: async (world) => {
-      withStatic(world);
-      await startUntilReady(world);
-      putSecret(world, goodKeys(world, '210987654321'));
-    },
+    before: (world) => withStatic(world),
+    after: (world) => putSecret(world, goodKeys(world, '210987654321')),
     until: ['CredentialsReady', 'False', 'WrongAccount'],
     remedy: (world) => putSecret(world, goodKeys(world)),
   },
-  {
-    name: 'account-uncertain',
+  'account-uncertain': {
     title: 'a deletion for another provider’s profile, with keys of an account without the EKS cluster',
     arrange: (world) => {
       withStatic(world, goodKeys(world, '210987654321'));
@@ -223,24 +175,20 @@ export const CREDENTIALS: readonly Phase[] = [
     until: ['CredentialsReady', 'False', 'AccountUncertain'],
     remedy: (world) => putSecret(world, goodKeys(world)),
   },
-  {
-    name: 'deleting-without-credentials',
+  'deleting-without-credentials': {
     title: 'a deletion whose identity is gone',
-    arrange: async (world) => {
-      withStatic(world);
-      await startUntilReady(world);
+    before: (world) => withStatic(world),
+    after: (world) => {
       world.remove(IDENTITY_PLURALS[STATIC_IDENTITY], 'team-a');
       world.delete(WEB);
     },
     until: ['Deleting', 'True', 'IdentityNotFound'],
     remedy: (world) => put(world, STATIC_IDENTITY, 'team-a', { secretRef: 'team-a' }),
   },
-  {
-    name: 'torn-down-without-credentials',
+  'torn-down-without-credentials': {
     title: 'a deletion with its control plane, whose account is lost',
-    arrange: async (world) => {
-      withStatic(world);
-      await startUntilReady(world);
+    before: (world) => withStatic(world),
+    after: (world) => {
       world.remove(IDENTITY_PLURALS[STATIC_IDENTITY], 'team-a');
       deleteHeld(world, 'awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
     },
@@ -251,4 +199,4 @@ export const CREDENTIALS: readonly Phase[] = [
       world.aws.admin.removeRole({ name: ROLE });
     },
   },
-];
+};

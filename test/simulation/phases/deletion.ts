@@ -3,7 +3,7 @@ import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION, PLURAL } from
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { CLUSTER, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
 import { serveCrd, serveForeignSchema, serveOurSchema } from './foreign-crd.ts';
-import type { Phase } from './phase.ts';
+import type { Phases } from './phase.ts';
 import {
   AT_ONCE,
   FORBIDDEN,
@@ -37,9 +37,8 @@ async function readyAndDeleted(
 }
 
 /** Situations of an AWSFargateProfile that is being deleted, including problems that block the deletion. */
-export const DELETION: readonly Phase[] = [
-  {
-    name: 'deleted-while-creating',
+export const DELETION: Phases = {
+  'deleted-while-creating': {
     title: 'a deletion that waits until EKS has created the profile',
     options: SLOW,
     arrange: async (world) => {
@@ -50,32 +49,28 @@ export const DELETION: readonly Phase[] = [
     until: ['Deleting', 'True', 'WaitingForCreate'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'deletion-in-line',
+  'deletion-in-line': {
     title: 'a deletion that waits until EKS has deleted a foreign profile',
     arrange: (world) => readyAndDeleted(world, () => putForeignProfile(world, 'theirs', { status: 'DELETING' })),
     until: ['Deleting', 'True', 'WaitingForSibling'],
     readAfter: 10 * MINUTE,
     remedy: (world) => world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' }),
   },
-  {
-    name: 'deletion-during-an-update',
+  'deletion-during-an-update': {
     title: 'a deletion that waits for an update of the EKS cluster',
     arrange: (world) =>
       readyAndDeleted(world, () => world.aws.admin.setCluster({ name: EKS_CLUSTER, updateInProgressMs: 10 * MINUTE })),
     until: ['Deleting', 'True', 'ClusterUpdating'],
     readAfter: 5 * MINUTE,
   },
-  {
-    name: 'deletion-during-an-outage',
+  'deletion-during-an-outage': {
     title: 'a deletion while AWS is unreachable',
     arrange: (world) =>
       readyAndDeleted(world, () => void world.aws.admin.addFault({ operation: '*', kind: 'html-503' })),
     until: ['Deleting', 'True', 'AWSUnavailable'],
     remedy: (world) => world.aws.admin.clearFaults(),
   },
-  {
-    name: 'deletion-refused-by-api-server',
+  'deletion-refused-by-api-server': {
     title: 'a deletion whose start the manager may not record, without changes in AWS',
     arrange: (world) =>
       readyAndDeleted(world, () => refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN)),
@@ -83,15 +78,13 @@ export const DELETION: readonly Phase[] = [
     readAfter: AT_ONCE,
     remedy: acceptRequests,
   },
-  {
-    name: 'deletion-denied',
+  'deletion-denied': {
     title: 'a deletion without permission of the manager',
     arrange: (world) => readyAndDeleted(world, () => denyAction(world, 'eks:DeleteFargateProfile')),
     until: ['Stalled', 'True', 'AccessDenied'],
     remedy: (world) => world.aws.admin.allow(),
   },
-  {
-    name: 'delete-failed',
+  'delete-failed': {
     title: 'a deletion that ended in DELETE_FAILED',
     options: SLOW,
     arrange: (world) =>
@@ -100,8 +93,7 @@ export const DELETION: readonly Phase[] = [
     readAfter: AT_ONCE,
     remedy: (world) => world.aws.admin.clearPlannedFailures(),
   },
-  {
-    name: 'delete-failed-for-1h',
+  'delete-failed-for-1h': {
     title: 'a deletion that has ended in DELETE_FAILED for an hour',
     options: SLOW,
     arrange: (world) =>
@@ -110,27 +102,24 @@ export const DELETION: readonly Phase[] = [
     readAfter: HOUR,
     remedy: (world) => world.aws.admin.clearPlannedFailures(),
   },
-  {
-    name: 'role-blocked',
+  'role-blocked': {
     title: 'a role that cannot be deleted because of a foreign inline policy',
     arrange: (world) =>
       readyAndDeleted(world, () => changeRoleByHand(world, ROLE, { inlinePolicies: { 'by-hand': '{}' } })),
     until: ['Stalled', 'True', 'RoleBlocked'],
     remedy: (world) => changeRoleByHand(world, ROLE, { inlinePolicies: {} }),
   },
-  {
-    name: 'role-use-unknown',
+  'role-use-unknown': {
     title: 'a role whose other users the manager may not list',
-    arrange: async (world) => {
-      await startUntilReady(world, { roleName: 'web-pods' });
+    spec: { roleName: 'web-pods' },
+    after: (world) => {
       denyAction(world, 'eks:ListFargateProfiles');
       world.delete(WEB);
     },
     until: ['Stalled', 'True', 'AccessDenied'],
     remedy: (world) => world.aws.admin.allow(),
   },
-  {
-    name: 'create-unseen',
+  'create-unseen': {
     title: 'a deletion that waits for the unknown result of the create',
     options: { aws: { eks: { describeAfterCreateMs: 40_000, listAfterCreateMs: 40_000 } } },
     arrange: async (world) => {
@@ -144,11 +133,9 @@ export const DELETION: readonly Phase[] = [
     until: ['Deleting', 'True', 'Propagating'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'paused-deletion',
+  'paused-deletion': {
     title: 'a deletion of a paused object',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: async (world) => {
       patchWeb(world, { metadata: { annotations: { [PAUSED_ANNOTATION]: '' } } });
       await world.clock.advance(AT_ONCE);
       world.delete(WEB);
@@ -156,11 +143,9 @@ export const DELETION: readonly Phase[] = [
     until: ['Deleting', 'True', 'Paused'],
     remedy: (world) => patchWeb(world, { metadata: { annotations: { [PAUSED_ANNOTATION]: null } } }),
   },
-  {
-    name: 'paused-deletion-by-cluster',
+  'paused-deletion-by-cluster': {
     title: 'a deletion in a paused Cluster',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: async (world) => {
       patchCluster(world, { spec: { paused: true } });
       await world.clock.advance(AT_ONCE);
       world.delete(WEB);
@@ -168,15 +153,13 @@ export const DELETION: readonly Phase[] = [
     until: ['Deleting', 'True', 'Paused'],
     remedy: (world) => patchCluster(world, { spec: { paused: null } }),
   },
-  {
-    name: 'cluster-vanished',
+  'cluster-vanished': {
     title: 'a deletion without its Cluster',
     arrange: (world) => readyAndDeleted(world, () => removeAtOnce(world, 'clusters', CLUSTER)),
     until: ['Deleting', 'True', 'ClusterVanished'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'target-unknown',
+  'target-unknown': {
     title: 'a deletion with unknown account and region',
     arrange: (world) => {
       removeAtOnce(world, 'clusters', CLUSTER);
@@ -190,15 +173,13 @@ export const DELETION: readonly Phase[] = [
     until: ['Stalled', 'True', 'TargetUnknown'],
     remedy: (world) => patchWeb(world, { spec: { deletionPolicy: 'Retain' } }),
   },
-  {
-    name: 'clusters-not-served-while-deleting',
+  'clusters-not-served-while-deleting': {
     title: 'a deletion while the API server does not serve Clusters',
     arrange: (world) => readyAndDeleted(world, () => world.api.unserve('clusters')),
     until: ['Deleting', 'True', 'WaitingForAPI'],
     remedy: serveClusters,
   },
-  {
-    name: 'foreign-schema-while-ready',
+  'foreign-schema-while-ready': {
     title: 'a Ready profile under a foreign CRD, with an event and without a status write',
     arrange: async (world) => {
       world.start('--sync-period', '1m');
@@ -209,11 +190,9 @@ export const DELETION: readonly Phase[] = [
     until: ['Ready', 'True'],
     remedy: serveOurSchema,
   },
-  {
-    name: 'foreign-schema-while-deleting',
+  'foreign-schema-while-deleting': {
     title: 'a deletion under a foreign CRD',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: async (world) => {
       serveForeignSchema(world);
       await world.clock.advance(MINUTE);
       world.delete(WEB);
@@ -221,12 +200,10 @@ export const DELETION: readonly Phase[] = [
     until: ['Deleting', 'True', 'ForeignSchema'],
     remedy: serveOurSchema,
   },
-  {
-    name: 'crd-unreadable',
+  'crd-unreadable': {
     title: 'a deletion by a manager that may not read the CRD',
-    arrange: async (world) => {
-      serveCrd(world);
-      await startUntilReady(world);
+    before: (world) => serveCrd(world),
+    after: (world) => {
       const message = 'customresourcedefinitions.apiextensions.k8s.io is forbidden: User "capaf" cannot get resource';
       world.api.intercept = ({ method, path }) =>
         method === 'GET' && path.includes('/customresourcedefinitions/')
@@ -237,58 +214,46 @@ export const DELETION: readonly Phase[] = [
     until: ['Deleting', 'True', 'WaitingForAPI'],
     remedy: acceptRequests,
   },
-  {
-    name: 'torn-down',
+  'torn-down': {
     title: 'a profile that is deleted with its control plane',
     options: SLOW,
-    arrange: async (world) => {
-      await startUntilReady(world);
-      deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE);
-    },
+    after: (world) => deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE),
     until: ['Deleting', 'True', 'DeletingProfile'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'retained-in-a-teardown',
+  'retained-in-a-teardown': {
     title: 'a deleted profile with deletionPolicy Retain that blocks the deletion of its cluster',
-    arrange: async (world) => {
-      await startUntilReady(world, { deletionPolicy: 'Retain' });
+    spec: { deletionPolicy: 'Retain' },
+    after: (world) => {
       deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE);
       world.delete(WEB);
     },
     until: ['Deleting', 'True', 'RetainBlocksClusterDeletion'],
     remedy: (world) => patchWeb(world, { spec: { deletionPolicy: 'Delete' } }),
   },
-  {
-    name: 'retained-while-the-cluster-drains',
+  'retained-while-the-cluster-drains': {
     title: 'a deleted profile with deletionPolicy Retain while Cluster API still drains the workers of its Cluster',
-    arrange: async (world) => {
-      await startUntilReady(world, { deletionPolicy: 'Retain' });
+    spec: { deletionPolicy: 'Retain' },
+    after: (world) => {
       deleteHeld(world, 'clusters', CLUSTER);
       world.delete(WEB);
     },
     until: ['Deleting', 'True', 'RetainBlocksClusterDeletion'],
     remedy: (world) => patchWeb(world, { spec: { deletionPolicy: 'Delete' } }),
   },
-  {
-    name: 'protected-in-a-teardown',
+  'protected-in-a-teardown': {
     title: 'a profile of a deleted cluster whose EKS cluster has deletion protection',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       world.aws.admin.setCluster({ name: EKS_CLUSTER, deletionProtection: true });
       deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE);
     },
     until: ['Deleting', 'True', 'ClusterDeletionProtected'],
     remedy: (world) => world.aws.admin.setCluster({ name: EKS_CLUSTER, deletionProtection: false }),
   },
-  {
-    name: 'move-abandoned',
+  'move-abandoned': {
     title: 'a Ready profile that an aborted clusterctl move has marked for deletion',
-    arrange: async (world) => {
-      await startUntilReady(world);
-      patchWeb(world, { metadata: { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: '' } } });
-    },
+    after: (world) => patchWeb(world, { metadata: { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: '' } } }),
     until: ['Stalled', 'True', 'MoveAbandoned'],
     remedy: (world) => patchWeb(world, { metadata: { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: null } } }),
   },
-];
+};

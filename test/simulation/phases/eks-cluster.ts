@@ -1,6 +1,6 @@
 import { ACCOUNT, EKS_CLUSTER } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
-import { type Phase, AT_ONCE, WEB, patchWeb } from './phase.ts';
+import { type Phases, AT_ONCE, WEB, patchWeb } from './phase.ts';
 import { STATIC_IDENTITY } from '../../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './identity-objects.ts';
 
@@ -19,9 +19,8 @@ function startInTools(
 }
 
 /** Situations of an AWSFargateProfile in an EKS cluster that Cluster API does not manage. */
-export const EKS_CLUSTERS: readonly Phase[] = [
-  {
-    name: 'eks-cluster-creating',
+export const EKS_CLUSTERS: Phases = {
+  'eks-cluster-creating': {
     title: 'an object whose EKS cluster is CREATING',
     arrange: (world) => {
       world.aws.admin.createCluster({ name: 'tools' });
@@ -32,8 +31,7 @@ export const EKS_CLUSTERS: readonly Phase[] = [
     readAfter: AT_ONCE,
     remedy: (world) => world.aws.admin.setCluster({ name: 'tools', status: 'ACTIVE' }),
   },
-  {
-    name: 'eks-cluster-not-allowed',
+  'eks-cluster-not-allowed': {
     title: 'an object in an EKS cluster that the operator does not allow',
     arrange: (world) => {
       startInTools(world, { ...TOOLS, name: 'payments' });
@@ -41,15 +39,13 @@ export const EKS_CLUSTERS: readonly Phase[] = [
     until: ['Stalled', 'True', 'NotAllowedByOperator'],
     endsAs: 'nothing',
   },
-  {
-    name: 'eks-cluster-missing',
+  'eks-cluster-missing': {
     title: 'an object whose EKS cluster does not exist',
     arrange: (world) => startInTools(world),
     until: ['Stalled', 'True', 'EKSClusterNotFound'],
     remedy: (world) => void world.aws.admin.createCluster({ name: 'tools' }),
   },
-  {
-    name: 'eks-cluster-not-named',
+  'eks-cluster-not-named': {
     title: 'an object whose eksCluster another CRD has dropped',
     arrange: async (world) => {
       world.aws.admin.createCluster({ name: 'tools' });
@@ -60,8 +56,7 @@ export const EKS_CLUSTERS: readonly Phase[] = [
     until: ['Stalled', 'True', 'ClusterNotNamed'],
     remedy: (world) => patchWeb(world, { spec: { eksCluster: TOOLS } }),
   },
-  {
-    name: 'eks-cluster-of-a-control-plane',
+  'eks-cluster-of-a-control-plane': {
     title: 'a new object in the EKS cluster of a control plane of its namespace',
     arrange: (world) => {
       world.start(`--allow-eks-cluster=default=${ACCOUNT}/us-east-1/*`);
@@ -70,8 +65,7 @@ export const EKS_CLUSTERS: readonly Phase[] = [
     until: ['Stalled', 'True', 'UseClusterName'],
     endsAs: 'nothing',
   },
-  {
-    name: 'eks-cluster-identity-not-found',
+  'eks-cluster-identity-not-found': {
     title: 'an object whose eksCluster names an identity that does not exist',
     arrange: (world) => {
       world.aws.admin.createCluster({ name: 'tools' });
@@ -80,8 +74,7 @@ export const EKS_CLUSTERS: readonly Phase[] = [
     until: ['CredentialsReady', 'False', 'IdentityNotFound'],
     remedy: (world) => putStaticIdentity(world, goodKeys(world)),
   },
-  {
-    name: 'eks-cluster-region-not-enabled',
+  'eks-cluster-region-not-enabled': {
     title: 'an object whose eksCluster is in a region that is not enabled in the account',
     arrange: (world) => {
       const region = 'af-south-1';
@@ -92,15 +85,13 @@ export const EKS_CLUSTERS: readonly Phase[] = [
     until: ['CredentialsReady', 'False', 'RegionNotEnabled'],
     remedy: (world) => world.aws.admin.setRegionEnabled({ region: 'af-south-1', enabled: true }),
   },
-  {
-    name: 'region-unknown',
+  'region-unknown': {
     title: 'an object without region under a manager that does not know its own region',
     arrange: (world) => startInTools(world, { name: 'tools' }),
     until: ['Stalled', 'True', 'RegionUnknown'],
     endsAs: 'nothing',
   },
-  {
-    name: 'subnet-choice-denied',
+  'subnet-choice-denied': {
     title: 'an object for which EKS may not choose the subnets',
     arrange: (world) => {
       world.aws.admin.createCluster({ name: 'tools' });
@@ -110,4 +101,4 @@ export const EKS_CLUSTERS: readonly Phase[] = [
     until: ['Stalled', 'True', 'SubnetChoiceDenied'],
     remedy: (world) => world.aws.admin.allow(),
   },
-];
+};

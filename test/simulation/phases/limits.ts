@@ -1,12 +1,11 @@
-import { type Phase, WEB, patchWeb } from './phase.ts';
+import { type Phases, WEB, patchWeb } from './phase.ts';
 
 const POLICY = 'arn:aws:iam::aws:policy/AdministratorAccess';
 const ONLY_LOGS = ['--allow-policy-arn=arn:aws:iam::aws:policy/CloudWatch*', '--allow-role-arn=none'];
 
 /** Situations in which a spec exceeds what the manager's flags allow. */
-export const LIMITS: readonly Phase[] = [
-  {
-    name: 'not-allowed-by-operator',
+export const LIMITS: Phases = {
+  'not-allowed-by-operator': {
     title: 'a new object that names a policy which the operator does not allow',
     arrange: (world) => {
       world.start(...ONLY_LOGS);
@@ -15,8 +14,7 @@ export const LIMITS: readonly Phase[] = [
     until: ['Stalled', 'True', 'NotAllowedByOperator'],
     remedy: (world) => patchWeb(world, { spec: { roleAdditionalPolicies: null } }),
   },
-  {
-    name: 'not-allowed-by-operator-while-ready',
+  'not-allowed-by-operator-while-ready': {
     title: 'a Ready profile whose new policy the operator does not allow',
     arrange: async (world) => {
       const manager = world.start();
@@ -29,4 +27,4 @@ export const LIMITS: readonly Phase[] = [
     until: ['Stalled', 'True', 'NotAllowedByOperator'],
     remedy: (world) => patchWeb(world, { spec: { roleAdditionalPolicies: null } }),
   },
-];
+};

@@ -5,10 +5,13 @@ import { CREDENTIALS } from './credentials.ts';
 import { DELETION } from './deletion.ts';
 import { EKS_CLUSTERS } from './eks-cluster.ts';
 import { LIMITS } from './limits.ts';
-import type { Phase } from './phase.ts';
+import type { Phase, Phases } from './phase.ts';
 import { PROFILES } from './profile.ts';
 import { ROLES } from './role.ts';
 import { USUAL } from './usual.ts';
+
+const phasesOf = (group: Phases): readonly Phase[] =>
+  Object.entries(group).map(([name, phase]) => ({ name, ...phase }));
 
 /**
  * The situations of an AWSFargateProfile that the tests compare with golden files, by the title of their group. The
@@ -16,16 +19,16 @@ import { USUAL } from './usual.ts';
  * writes the golden files of the usual objects first.
  */
 export const PHASE_GROUPS: Readonly<Record<string, readonly Phase[]>> = {
-  'the usual life': USUAL,
-  'before the first AWS call': BEFORE_AWS,
-  'without usable credentials': CREDENTIALS,
-  'after an AWS error': AWS,
-  'the role': ROLES,
-  "the operator's limits": LIMITS,
-  'an EKS cluster without a Cluster': EKS_CLUSTERS,
-  'the profile': PROFILES,
-  'the deletion': DELETION,
-  'beside Cluster API Provider AWS, with --manage-crd': BESIDE_CAPA,
+  'the usual life': phasesOf(USUAL),
+  'before the first AWS call': phasesOf(BEFORE_AWS),
+  'without usable credentials': phasesOf(CREDENTIALS),
+  'after an AWS error': phasesOf(AWS),
+  'the role': phasesOf(ROLES),
+  "the operator's limits": phasesOf(LIMITS),
+  'an EKS cluster without a Cluster': phasesOf(EKS_CLUSTERS),
+  'the profile': phasesOf(PROFILES),
+  'the deletion': phasesOf(DELETION),
+  'beside Cluster API Provider AWS, with --manage-crd': phasesOf(BESIDE_CAPA),
 };
 
 export const PHASES: readonly Phase[] = Object.values(PHASE_GROUPS).flat();

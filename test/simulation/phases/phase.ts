@@ -21,8 +21,22 @@ export interface Phase {
   /** The title of the mocha test. It completes the sentence "an AWSFargateProfile shows …". */
   readonly title: string;
   readonly options?: SimulationOptions;
-  /** Starts the manager, and brings the AWSFargateProfile {@link WEB} into the situation. */
-  readonly arrange: (world: SimulatedWorld) => void | Promise<void>;
+  /** Fields of the spec of the AWSFargateProfile {@link WEB}; `clusterName` and `selectors` have defaults. */
+  readonly spec?: object;
+  /** Prepares the world before the manager starts and the AWSFargateProfile is created. */
+  readonly before?: (world: SimulatedWorld) => void;
+  /** Changes the world after the AWSFargateProfile has become Ready. */
+  readonly after?: (world: SimulatedWorld) => void | Promise<void>;
+  /**
+   * Like `after`, but the manager compares every AWSFargateProfile with AWS once a minute, and the AWSFargateProfile
+   * has been Ready for five minutes.
+   */
+  readonly afterWatched?: (world: SimulatedWorld) => void | Promise<void>;
+  /**
+   * Replaces the four fields above if they cannot describe the situation. Starts the manager, and brings the
+   * AWSFargateProfile into the situation.
+   */
+  readonly arrange?: (world: SimulatedWorld) => void | Promise<void>;
   /** The condition by which the test recognizes that the AWSFargateProfile is in the situation. */
   readonly until: readonly [type: string, status: string, reason?: string];
   /**
@@ -39,6 +53,9 @@ export interface Phase {
    */
   readonly endsAs?: 'Ready' | 'gone' | 'nothing';
 }
+
+/** Situations by the names of their golden files. */
+export type Phases = Readonly<Record<string, Omit<Phase, 'name'>>>;
 
 /**
  * A time that is long enough for one reconcile and its Events, and shorter than the creation or deletion of any Fargate
@@ -57,9 +74,21 @@ export function isInPhase(world: SimulatedWorld, { until: [type, status, reason]
  */
 export async function bringIntoPhase(world: SimulatedWorld, phase: Phase, limit: Ms = HOUR): Promise<void> {
   const { arrange, until, readAfter = 30 * MINUTE } = phase;
-  await arrange(world);
+  await (arrange === undefined ? arrangeByFields(world, phase) : arrange(world));
   await world.until(until.join(' '), () => isInPhase(world, phase), HOUR);
   await world.clock.advance(Math.max(Math.min(readAfter, limit), AT_ONCE));
+}
+
+/** Brings the AWSFargateProfile into the situation of a phase without `arrange`. */
+async function arrangeByFields(world: SimulatedWorld, { spec, before, after, afterWatched }: Phase): Promise<void> {
+  before?.(world);
+  if (after !== undefined) {
+    await startUntilReady(world, spec);
+    await after(world);
+  } else if (afterWatched !== undefined) {
+    await startAndWatch(world, spec);
+    await afterWatched(world);
+  } else startAndApply(world, spec);
 }
 
 export const patchWeb = (world: SimulatedWorld, change: object): void => world.patch(PLURAL, WEB, change);
@@ -77,6 +106,17 @@ export async function startUntilReady(world: SimulatedWorld, spec: object = {}):
   await world.ready(WEB);
   // kubectl sorts Events by whole seconds, so this pause gives the next Event a later second.
   await world.clock.advance(2 * SECOND);
+}
+
+/**
+ * Starts a manager that compares every AWSFargateProfile with AWS once a minute. Creates an AWSFargateProfile, and
+ * waits until it has been Ready for five minutes.
+ */
+async function startAndWatch(world: SimulatedWorld, spec: object = {}): Promise<void> {
+  world.start('--sync-period', '1m');
+  world.applyWith(WEB, spec);
+  await world.ready(WEB);
+  await world.clock.advance(5 * MINUTE);
 }
 
 const HELD = 'test.example.com/held';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { PLURAL, RECORD_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { ACCOUNT, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
-import type { Phase } from './phase.ts';
+import type { Phases } from './phase.ts';
 import {
   AT_ONCE,
   HOUR,
@@ -50,20 +50,17 @@ async function replaced(world: SimulatedWorld): Promise<void> {
 }
 
 /** Situations of an AWSFargateProfile that concern its Fargate profile in EKS. */
-export const PROFILES: readonly Phase[] = [
-  {
-    name: 'health-issues-while-ready',
+export const PROFILES: Phases = {
+  'health-issues-while-ready': {
     title: 'a profile in use whose role the user has broken',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       const issues = [{ code: 'AccessDenied', message: 'The role cannot be assumed.', resourceIds: [ROLE] }];
       world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, issues });
     },
     until: ['Ready', 'True'],
     remedy: (world) => world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, issues: [] }),
   },
-  {
-    name: 'profile-of-another-object',
+  'profile-of-another-object': {
     title: 'a profile of the wanted name that belongs to another object',
     arrange: async (world) => {
       world.start();
@@ -74,42 +71,36 @@ export const PROFILES: readonly Phase[] = [
     until: ['Stalled', 'True', 'ProfileNotOwned'],
     remedy: (world) => patchWeb(world, { spec: { profileName: 'shop-web' } }),
   },
-  {
-    name: 'profile-not-adoptable',
+  'profile-not-adoptable': {
     title: 'a profile to adopt that differs from the spec',
-    arrange: (world) => {
-      putForeignProfile(world, PROFILE, { selectors: [{ namespace: 'other', labels: { app: 'shop' } }] });
-      startAndApply(world, { adoptionPolicy: 'Always' });
-    },
+    spec: { adoptionPolicy: 'Always' },
+    before: (world) =>
+      putForeignProfile(world, PROFILE, { selectors: [{ namespace: 'other', labels: { app: 'shop' } }] }),
     until: ['Stalled', 'True', 'ProfileNotOwned'],
     remedy: (world) => patchWeb(world, { spec: { profileName: 'shop-web' } }),
   },
-  {
-    name: 'spec-differs',
+  'spec-differs': {
     title: 'a profile that differs from the spec, of an object that lost its status',
     options: SLOW,
     arrange: (world) => withoutStatus(world, { selectors: [{ namespace: 'other' }] }),
     until: ['Stalled', 'True', 'SpecDiffers'],
     remedy: (world) => patchWeb(world, { spec: { selectors: [{ namespace: WEB }] } }),
   },
-  {
-    name: 'replacing',
+  replacing: {
     title: 'a profile of which a new one takes the place',
     options: SLOW,
     arrange: replaced,
     until: ['Ready', 'False', 'Replacing'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'predecessor-kept',
+  'predecessor-kept': {
     title: 'a profile beside the new one that has taken its place',
     options: SLOW,
     arrange: replaced,
     until: ['Ready', 'True', 'PredecessorKept'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'draining',
+  draining: {
     title: 'a profile whose pods the controller evicts because a new one has taken its place',
     options: SLOW,
     arrange: async (world) => {
@@ -127,48 +118,34 @@ export const PROFILES: readonly Phase[] = [
       world.workload.refusalOf = () => undefined;
     },
   },
-  {
-    name: 'removing-predecessor',
+  'removing-predecessor': {
     title: 'a profile that EKS deletes because a new one has taken its place',
     options: SLOW,
     arrange: replaced,
     until: ['Ready', 'True', 'RemovingPredecessor'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'waiting-for-a-stranger',
+  'waiting-for-a-stranger': {
     title: 'a profile that waits until EKS has created a foreign profile',
-    arrange: (world) => {
-      putForeignProfile(world, 'theirs', { status: 'CREATING' });
-      startAndApply(world);
-    },
+    before: (world) => putForeignProfile(world, 'theirs', { status: 'CREATING' }),
     until: ['Ready', 'False', 'WaitingForSibling'],
     readAfter: 10 * MINUTE,
     remedy: (world) => world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: 'theirs', status: 'ACTIVE' }),
   },
-  {
-    name: 'cluster-updating',
+  'cluster-updating': {
     title: 'a profile that waits for an update of its EKS cluster',
-    arrange: (world) => {
-      world.aws.admin.setCluster({ name: EKS_CLUSTER, updateInProgressMs: 10 * MINUTE });
-      startAndApply(world);
-    },
+    before: (world) => world.aws.admin.setCluster({ name: EKS_CLUSTER, updateInProgressMs: 10 * MINUTE }),
     until: ['Ready', 'False', 'ClusterUpdating'],
     readAfter: 5 * MINUTE,
   },
-  {
-    name: 'quota',
+  quota: {
     title: 'an EKS cluster at its quota of profiles',
     options: { aws: { eks: { maxProfilesPerCluster: 1 } } },
-    arrange: (world) => {
-      putForeignProfile(world, 'theirs');
-      startAndApply(world);
-    },
+    before: (world) => putForeignProfile(world, 'theirs'),
     until: ['Ready', 'False', 'QuotaExceeded'],
     remedy: (world) => world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' }),
   },
-  {
-    name: 'changed-while-creating',
+  'changed-while-creating': {
     title: 'a changed spec while EKS creates the profile',
     options: SLOW,
     arrange: async (world) => {
@@ -179,8 +156,7 @@ export const PROFILES: readonly Phase[] = [
     until: ['Ready', 'False', 'WaitingForCreate'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'changed-after-creating',
+  'changed-after-creating': {
     title: 'the deletion of a profile whose spec was changed before it was ready',
     options: SLOW,
     arrange: async (world) => {
@@ -191,18 +167,13 @@ export const PROFILES: readonly Phase[] = [
     until: ['Ready', 'False', 'DeletingProfile'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'record-unreadable',
+  'record-unreadable': {
     title: 'an object whose record a user has edited by mistake',
-    arrange: async (world) => {
-      await startUntilReady(world);
-      patchWeb(world, { metadata: { annotations: { [RECORD_ANNOTATION]: '{"v":1,' } } });
-    },
+    after: (world) => patchWeb(world, { metadata: { annotations: { [RECORD_ANNOTATION]: '{"v":1,' } } }),
     until: ['Stalled', 'True', 'RecordUnreadable'],
     remedy: (world) => patchWeb(world, { metadata: { annotations: { [RECORD_ANNOTATION]: null } } }),
   },
-  {
-    name: 'managed-elsewhere',
+  'managed-elsewhere': {
     title: 'a profile that another management cluster has made for the same object',
     arrange: async (world) => {
       await startUntilReady(world, { updateStrategy: { type: 'Replace' } });
@@ -225,28 +196,21 @@ export const PROFILES: readonly Phase[] = [
       patchWeb(world, { metadata: { annotations: { [TAKE_OVER_ANNOTATION]: arn.split('/').at(-1) } } });
     },
   },
-  {
-    name: 'creating-for-40m',
+  'creating-for-40m': {
     title: 'a profile that EKS has been creating for forty minutes',
     options: { aws: { eks: { createMs: HOUR } } },
-    arrange: (world) => startAndApply(world),
     until: ['Ready', 'False', 'Creating'],
     readAfter: 40 * MINUTE,
   },
-  {
-    name: 'create-failed-for-1h',
+  'create-failed-for-1h': {
     title: 'a profile that has ended in CREATE_FAILED for an hour',
     options: SLOW,
-    arrange: (world) => {
-      failing(world);
-      startAndApply(world);
-    },
+    before: failing,
     until: ['Stalled', 'True', 'CreateFailed'],
     readAfter: HOUR,
     remedy: noFailures,
   },
-  {
-    name: 'create-failed-and-tried-again',
+  'create-failed-and-tried-again': {
     title: 'a new attempt after many CREATE_FAILED profiles',
     options: SLOW,
     arrange: async (world) => {
@@ -258,11 +222,9 @@ export const PROFILES: readonly Phase[] = [
     readAfter: AT_ONCE,
     remedy: noFailures,
   },
-  {
-    name: 'status-unknown',
+  'status-unknown': {
     title: 'an unknown EKS status',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       const aws = world.aws.model.state;
       const { clusters } = aws.region(aws.account(ACCOUNT, 'aws'), 'us-east-1');
       Object.assign(clusters.get(EKS_CLUSTER)?.profiles.get(PROFILE) ?? {}, { status: 'HIBERNATING' });
@@ -272,31 +234,26 @@ export const PROFILES: readonly Phase[] = [
     readAfter: 10 * MINUTE,
     remedy: (world) => world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: PROFILE, status: 'ACTIVE' }),
   },
-  {
-    name: 'profile-vanished',
+  'profile-vanished': {
     title: 'the new creation of a profile that was deleted in AWS',
     options: SLOW,
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
       world.triggerReconcile(WEB);
     },
     until: ['Ready', 'False', 'Creating'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'owner-tag-missing',
+  'owner-tag-missing': {
     title: 'a Ready profile whose tags were removed in AWS',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       setTagsByHand(world, {});
       world.triggerReconcile(WEB);
     },
     until: ['Stalled', 'True', 'OwnershipTagMissing'],
     remedy: (world) => setTagsByHand(world, { [OWNER_TAG]: `default/${WEB}` }),
   },
-  {
-    name: 'owner-tag-missing-after-a-move',
+  'owner-tag-missing-after-a-move': {
     title: 'a profile without tags and without status, as after clusterctl move, that is deleted',
     arrange: async (world) => {
       const manager = world.start();
@@ -311,4 +268,4 @@ export const PROFILES: readonly Phase[] = [
     until: ['Stalled', 'True', 'OwnershipTagMissing'],
     remedy: (world) => setTagsByHand(world, { [OWNER_TAG]: `default/${WEB}` }),
   },
-];
+};

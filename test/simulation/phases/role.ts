@@ -4,7 +4,7 @@ import { CAPA_TRUST, capaTags } from '../../world/aws/capa-resources.ts';
 import { EKS_CLUSTER_TAG, NAMESPACE_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
-import type { Phase } from './phase.ts';
+import type { Phases } from './phase.ts';
 import {
   AT_ONCE,
   PROFILE,
@@ -39,43 +39,32 @@ function renewAccessEntry(world: SimulatedWorld, role: string): void {
 }
 
 /** Situations of an AWSFargateProfile that concern its pod execution role in IAM. */
-export const ROLES: readonly Phase[] = [
-  {
-    name: 'role-not-owned',
+export const ROLES: Phases = {
+  'role-not-owned': {
     title: 'a foreign role of the wanted name',
-    arrange: (world) => {
-      world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST });
-      startAndApply(world);
-    },
+    before: (world) => void world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST }),
     until: ['Stalled', 'True', 'RoleNotOwned'],
     remedy: (world) => patchWeb(world, { spec: { roleName: 'web-pods' } }),
   },
-  {
-    name: 'role-in-the-way',
+  'role-in-the-way': {
     title: 'a foreign role of the wanted name until it is deleted',
-    arrange: (world) => {
-      world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST });
-      startAndApply(world);
-    },
+    before: (world) => void world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST }),
     until: ['Stalled', 'True', 'RoleNotOwned'],
     remedy: (world) => world.aws.admin.removeRole({ name: ROLE }),
   },
-  {
-    name: 'role-of-another-cluster',
+  'role-of-another-cluster': {
     title: 'a role of the wanted name that serves another cluster',
-    arrange: (world) => {
+    before: (world) => {
       const tags = {
         'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster':
           'arn:aws:eks:eu-west-1:123456789012:cluster/default_prod-control-plane',
       };
       world.aws.admin.putRole({ name: ROLE, trustPolicy: CAPA_TRUST, tags });
-      startAndApply(world);
     },
     until: ['Stalled', 'True', 'RoleNotOwned'],
     remedy: (world) => patchWeb(world, { spec: { roleARN: `arn:aws:iam::123456789012:role/${ROLE}` } }),
   },
-  {
-    name: 'role-vanished',
+  'role-vanished': {
     title: 'a Ready profile whose foreign role is deleted',
     arrange: async (world) => {
       const { arn: roleARN } = world.aws.admin.putRole({ name: 'platform', trustPolicy: CAPA_TRUST });
@@ -89,8 +78,7 @@ export const ROLES: readonly Phase[] = [
       renewAccessEntry(world, 'platform');
     },
   },
-  {
-    name: 'brought-role-recreated',
+  'brought-role-recreated': {
     title: 'a Ready profile whose foreign role is deleted and created again',
     arrange: async (world) => {
       const { arn: roleARN } = world.aws.admin.putRole({ name: 'platform', trustPolicy: CAPA_TRUST });
@@ -102,8 +90,7 @@ export const ROLES: readonly Phase[] = [
     until: ['Stalled', 'True', 'RoleRecreated'],
     remedy: (world) => renewAccessEntry(world, 'platform'),
   },
-  {
-    name: 'role-trust-invalid',
+  'role-trust-invalid': {
     title: 'a foreign role that Fargate may not assume',
     arrange: (world) => {
       const { arn: roleARN } = world.aws.admin.putRole({ name: 'platform', trustPolicy: NOBODY });
@@ -115,18 +102,14 @@ export const ROLES: readonly Phase[] = [
       world.aws.admin.putRole({ name: 'platform', trustPolicy: CAPA_TRUST });
     },
   },
-  {
-    name: 'role-path-not-mapped',
+  'role-path-not-mapped': {
     title: 'a role path in an EKS cluster that admits pods by aws-auth only',
-    arrange: (world) => {
-      world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'CONFIG_MAP' });
-      startAndApply(world, { rolePath: '/team-a/' });
-    },
+    spec: { rolePath: '/team-a/' },
+    before: (world) => world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'CONFIG_MAP' }),
     until: ['Stalled', 'True', 'RolePathNotMapped'],
     remedy: (world) => world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'API_AND_CONFIG_MAP' }),
   },
-  {
-    name: 'brought-role-path-not-mapped',
+  'brought-role-path-not-mapped': {
     title: 'a foreign role with a path in an EKS cluster that admits pods by aws-auth only',
     arrange: (world) => {
       world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'CONFIG_MAP' });
@@ -139,11 +122,10 @@ export const ROLES: readonly Phase[] = [
       patchWeb(world, { spec: { roleARN } });
     },
   },
-  {
-    name: 'role-path-not-mapped-while-ready',
+  'role-path-not-mapped-while-ready': {
     title: 'a Ready profile with a role path in an EKS cluster that admits pods by aws-auth only',
-    arrange: async (world) => {
-      await startUntilReady(world, { rolePath: '/team-a/' });
+    spec: { rolePath: '/team-a/' },
+    after: async (world) => {
       const principalArn = `arn:aws:iam::${ACCOUNT}:role/team-a/${ROLE}`;
       world.aws.admin.removeAccessEntry({ cluster: EKS_CLUSTER, principalArn });
       world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'CONFIG_MAP' });
@@ -151,26 +133,19 @@ export const ROLES: readonly Phase[] = [
     },
     until: ['Ready', 'True', 'Ready'],
   },
-  {
-    name: 'role-propagating',
+  'role-propagating': {
     title: 'a role that EKS does not trust yet',
     options: { aws: { iam: { trustVisibleToEksMs: 60 * SECOND } } },
-    arrange: (world) => startAndApply(world),
     until: ['Ready', 'False', 'Propagating'],
     readAfter: 20 * SECOND,
   },
-  {
-    name: 'role-trust-refused',
+  'role-trust-refused': {
     title: 'a role whose correct trust policy EKS does not accept',
-    arrange: (world) => {
-      world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: MISCONFIGURED });
-      startAndApply(world);
-    },
+    before: (world) => void world.aws.admin.addFault({ operation: 'CreateFargateProfile', kind: MISCONFIGURED }),
     until: ['Stalled', 'True', 'RoleTrustInvalid'],
     remedy: (world) => world.aws.admin.clearFaults(),
   },
-  {
-    name: 'role-settings-conflict',
+  'role-settings-conflict': {
     title: 'a role for which an older profile has other settings',
     arrange: async (world) => {
       world.start();
@@ -181,8 +156,7 @@ export const ROLES: readonly Phase[] = [
     until: ['Stalled', 'True', 'RoleSettingsConflict'],
     remedy: (world) => patchWeb(world, { spec: { roleName: 'web-pods' } }),
   },
-  {
-    name: 'role-of-another-manager-leaving',
+  'role-of-another-manager-leaving': {
     title: 'a role that an object of another manager has and does not want any more',
     arrange: async (world) => {
       const filter = 'cluster.x-k8s.io/watch-filter';
@@ -199,11 +173,9 @@ export const ROLES: readonly Phase[] = [
     until: ['Reconciling', 'True', 'WaitingForRoleDeletion'],
     remedy: (world) => void world.start('--watch-filter', 'green'),
   },
-  {
-    name: 'role-restored',
+  'role-restored': {
     title: 'a Ready profile whose own role was deleted in IAM and is created again with its access entry',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: async (world) => {
       world.aws.admin.removeRole({ name: ROLE });
       world.triggerReconcile(WEB);
       await world.clock.advance(MINUTE);
@@ -211,8 +183,7 @@ export const ROLES: readonly Phase[] = [
     until: ['Ready', 'True'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'access-entry-outdated',
+  'access-entry-outdated': {
     title: 'a new profile whose role has the access entry of a deleted role, which the manager may not read',
     arrange: async (world) => {
       world.aws.admin.putAccessEntry({ cluster: EKS_CLUSTER, principalArn: ROLE_ARN, type: 'FARGATE_LINUX' });
@@ -223,11 +194,9 @@ export const ROLES: readonly Phase[] = [
     until: ['Ready', 'True'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'role-recreated',
+  'role-recreated': {
     title: 'a Ready profile whose own role is deleted in IAM, if the manager may not change access entries',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       denyAction(world, 'eks:DeleteAccessEntry');
       world.aws.admin.removeRole({ name: ROLE });
       world.triggerReconcile(WEB);
@@ -235,11 +204,9 @@ export const ROLES: readonly Phase[] = [
     until: ['Stalled', 'True', 'RoleRecreated'],
     remedy: (world) => renewAccessEntry(world, ROLE),
   },
-  {
-    name: 'role-being-restored',
+  'role-being-restored': {
     title: 'a Ready profile whose own role was deleted in IAM, while EKS does not answer about its access entry',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       world.aws.admin.addFault({ operation: 'DescribeAccessEntry', kind: 'no-answer-before' });
       world.aws.admin.removeRole({ name: ROLE });
       world.triggerReconcile(WEB);
@@ -248,15 +215,13 @@ export const ROLES: readonly Phase[] = [
     readAfter: 5 * MINUTE,
     remedy: (world) => world.aws.admin.clearFaults(),
   },
-  {
-    name: 'role-of-capa-shared',
+  'role-of-capa-shared': {
     title: 'the missing role that Cluster API Provider AWS shares between all profiles',
-    arrange: (world) => startAndApply(world, { roleName: 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' }),
+    spec: { roleName: 'eks-fargate.cluster-api-provider-aws.sigs.k8s.io' },
     until: ['Stalled', 'True', 'RoleNotFound'],
     remedy: (world) => patchWeb(world, { spec: { roleName: 'web-pods' } }),
   },
-  {
-    name: 'taken-over',
+  'taken-over': {
     title: 'an adopted profile and role of Cluster API Provider AWS',
     arrange: async (world) => {
       const tags = capaTags(CLUSTER);
@@ -274,11 +239,9 @@ export const ROLES: readonly Phase[] = [
     until: ['Ready', 'True'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'role-drift',
+  'role-drift': {
     title: 'a role whose changed trust policy is repaired',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: async (world) => {
       changeRoleByHand(world, ROLE, { trustPolicy: CAPA_TRUST });
       world.triggerReconcile(WEB);
       await world.clock.advance(MINUTE);
@@ -286,22 +249,19 @@ export const ROLES: readonly Phase[] = [
     until: ['Ready', 'True'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'tag-removal-denied',
+  'tag-removal-denied': {
     title: 'a Ready profile with a tag that AWS does not let the manager remove from the role',
-    arrange: async (world) => {
-      await startUntilReady(world, { additionalTags: { team: 'a' } });
+    spec: { additionalTags: { team: 'a' } },
+    after: (world) => {
       denyAction(world, 'iam:UntagRole');
       patchWeb(world, { spec: { additionalTags: null } });
     },
     until: ['Stalled', 'True', 'AccessDenied'],
     remedy: (world) => world.aws.admin.allow(),
   },
-  {
-    name: 'role-tags-missing-without-profile',
+  'role-tags-missing-without-profile': {
     title: 'a Ready object whose role has lost its tags and whose profile was deleted in AWS',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       changeRoleByHand(world, ROLE, { tags: {} });
       world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
       world.triggerReconcile(WEB);
@@ -309,15 +269,13 @@ export const ROLES: readonly Phase[] = [
     until: ['Ready', 'False', 'OwnershipTagMissing'],
     remedy: (world) => changeRoleByHand(world, ROLE, { tags: OWNERSHIP_TAGS }),
   },
-  {
-    name: 'role-tags-missing',
+  'role-tags-missing': {
     title: 'a deletion whose role has lost its tags, in a teardown',
-    arrange: async (world) => {
-      await startUntilReady(world);
+    after: (world) => {
       changeRoleByHand(world, ROLE, { tags: {} });
       deleteHeld(world, 'awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);
     },
     until: ['Stalled', 'True', 'OwnershipTagMissing'],
     remedy: (world) => world.aws.admin.removeRole({ name: ROLE }),
   },
-];
+};

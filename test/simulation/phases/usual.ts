@@ -1,7 +1,7 @@
 import { CAPA_TRUST } from '../../world/aws/capa-resources.ts';
 import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
-import type { Phase } from './phase.ts';
+import type { Phases } from './phase.ts';
 import {
   AT_ONCE,
   PROFILE,
@@ -28,51 +28,38 @@ const subnetIDs = (world: SimulatedWorld, isPublic: boolean): readonly string[] 
     .map(({ id }) => id);
 
 /** Situations in the usual life of an AWSFargateProfile, and the most common problems. */
-export const USUAL: readonly Phase[] = [
-  {
-    name: 'waiting-for-cluster',
+export const USUAL: Phases = {
+  'waiting-for-cluster': {
     title: 'a Cluster that does not exist yet',
-    arrange: (world) => {
-      removeAtOnce(world, 'clusters', CLUSTER);
-      startAndApply(world);
-    },
+    before: (world) => removeAtOnce(world, 'clusters', CLUSTER),
     until: ['Ready', 'False', 'WaitingForCluster'],
     remedy: (world) =>
       world.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } }),
   },
-  {
-    name: 'creating',
+  creating: {
     title: 'a profile that EKS is creating',
     options: SLOW,
-    arrange: (world) => startAndApply(world),
     until: ['Ready', 'False', 'Creating'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'ready',
+  ready: {
     title: 'a profile that is ready',
     arrange: (world) => startUntilReady(world),
     until: ['Ready', 'True'],
   },
-  {
-    name: 'waiting-for-control-plane',
+  'waiting-for-control-plane': {
     title: 'a control plane that is not ready yet',
-    arrange: (world) => {
-      setReady(world, false);
-      startAndApply(world);
-    },
+    before: (world) => setReady(world, false),
     until: ['Ready', 'False', 'WaitingForEKSControlPlane'],
     remedy: (world) => setReady(world, true),
   },
-  {
-    name: 'credentials-missing',
+  'credentials-missing': {
     title: 'a manager without credentials',
-    arrange: (world) => {
+    before: (world) => {
       const places = 'AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (not set); the instance metadata service';
       const cause = new Error('Could not load credentials from any providers');
       const error = new Error(`the AWS SDK looked in these places: ${places}`, { cause });
       world.credentials = { key: 'manager', fetch: () => Promise.reject(error) };
-      startAndApply(world);
     },
     until: ['CredentialsReady', 'False', 'CredentialsMissing'],
     remedy: (world) => {
@@ -81,8 +68,7 @@ export const USUAL: readonly Phase[] = [
       world.start();
     },
   },
-  {
-    name: 'waiting-for-sibling',
+  'waiting-for-sibling': {
     title: 'a profile that waits for another AWSFargateProfile of its cluster',
     options: SLOW,
     arrange: async (world) => {
@@ -94,61 +80,46 @@ export const USUAL: readonly Phase[] = [
     until: ['Ready', 'False', 'WaitingForSibling'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'refused',
+  refused: {
     title: 'a public subnet',
     arrange: (world) => startAndApply(world, { subnetIDs: subnetIDs(world, true) }),
     until: ['Stalled', 'True', 'Refused'],
     remedy: (world) => patchWeb(world, { spec: { subnetIDs: subnetIDs(world, false) } }),
   },
-  {
-    name: 'create-failed',
+  'create-failed': {
     title: 'a profile that EKS failed to create',
-    arrange: (world) => {
+    before: (world) => {
       const issues = [{ code: 'AccessDenied', message: 'The role may not be assumed', resourceIds: ['eks-fargate'] }];
       world.aws.admin.planFailure({ operation: 'create', times: 1, issues });
-      startAndApply(world);
     },
     until: ['Ready', 'False', 'CreateFailed'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'name-taken',
+  'name-taken': {
     title: 'a profile of another owner with the wanted name',
-    arrange: (world) => {
-      putForeignProfile(world, PROFILE);
-      startAndApply(world);
-    },
+    before: (world) => putForeignProfile(world, PROFILE),
     until: ['Stalled', 'True', 'ProfileNotOwned'],
     remedy: (world) => world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE }),
   },
-  {
-    name: 'role-not-found',
+  'role-not-found': {
     title: 'a role that does not exist',
-    arrange: (world) => startAndApply(world, { roleARN: 'arn:aws:iam::123456789012:role/nowhere' }),
+    spec: { roleARN: 'arn:aws:iam::123456789012:role/nowhere' },
     until: ['Stalled', 'True', 'RoleNotFound'],
     remedy: (world) => void world.aws.admin.putRole({ name: 'nowhere', trustPolicy: CAPA_TRUST }),
   },
-  {
-    name: 'deleting',
+  deleting: {
     title: 'a profile that EKS is deleting',
     options: SLOW,
-    arrange: async (world) => {
-      await startUntilReady(world);
-      world.delete(WEB);
-    },
+    after: (world) => world.delete(WEB),
     until: ['Deleting', 'True', 'DeletingProfile'],
     readAfter: AT_ONCE,
   },
-  {
-    name: 'retain-blocks-teardown',
+  'retain-blocks-teardown': {
     title: 'a profile to be retained during the teardown of its cluster',
-    arrange: async (world) => {
-      await startUntilReady(world, { deletionPolicy: 'Retain' });
-      deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
-    },
+    spec: { deletionPolicy: 'Retain' },
+    after: (world) => deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name),
     until: ['Stalled', 'True', 'RetainBlocksClusterDeletion'],
     remedy: (world) => patchWeb(world, { spec: { deletionPolicy: 'Delete' } }),
     endsAs: 'gone',
   },
-];
+};
