@@ -5,7 +5,7 @@ import { CREATIONS } from '../integration/crd/creations.ts';
 import { PROFILES, causesOf, profile } from '../integration/crd/profiles.ts';
 import { eventually } from '../support/eventually.ts';
 import { startApiHttpProxy } from '../world/manager/api-proxy.ts';
-import { type World, OUR_CRD, fargateProfile, startWorld } from '../world/world.ts';
+import { OUR_CRD, fargateProfile, useWorld } from '../world/world.ts';
 
 /** The Kubernetes versions of the API servers with which `make test-compatibility` runs this file. */
 const VERSIONS: Readonly<Record<string, string>> = { oldest: OLDEST_KUBERNETES_VERSION, newest: KUBERNETES_VERSION };
@@ -19,12 +19,7 @@ const INVALID_VALUE = /Invalid value: (?:"(?:[^"\\]|\\.)*"|null|true|false|-?\d+
 const withoutValue = (cause: string): string => cause.replace(INVALID_VALUE, 'Invalid value: ');
 
 describe(`this provider with kube-apiserver ${VERSION}`, () => {
-  let world: World;
-
-  before(async () => {
-    world = await startWorld();
-  });
-  after(() => world.finish());
+  const world = useWorld();
 
   it('runs with the expected API server', async () => {
     const { major, minor } = await world.controlPlane.api.get<{ readonly major: string; readonly minor: string }>(

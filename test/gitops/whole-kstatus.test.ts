@@ -33,7 +33,6 @@ describe('the library kstatus of Flux', () => {
   const computed = new Map<string, Computed>();
 
   before(async function () {
-    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
     const { kstatus } = await resolveBinaries(['kstatus']).catch(skipIfBinariesMissing(this));
     for (const phase of PHASES) {
       const world = new SimulatedWorld(phase.options);

@@ -104,18 +104,52 @@ interface Event {
  * The environment of an integration test: a real API server, the AWS emulator, and the managers that the test starts.
  */
 export class World {
-  readonly controlPlane: ControlPlane;
-  readonly #aws: EmulatedAws;
-  readonly #managers: Managers;
+  // `start` sets these four fields.
+  #controlPlane!: ControlPlane;
+  #aws!: EmulatedAws;
+  #managers!: Managers;
+  #profileNotifier!: WatchNotifier;
   readonly #cleanups: (() => Promise<void>)[] = [];
   readonly #eksClusters: EksClusterOfTest[] = [];
-  readonly #profileNotifier: WatchNotifier;
 
-  constructor(controlPlane: ControlPlane, aws: EmulatedAws) {
-    this.controlPlane = controlPlane;
-    this.#aws = aws;
-    this.#managers = new Managers(controlPlane, aws.url);
-    this.#profileNotifier = new WatchNotifier(controlPlane.api, `${PROFILES}/awsfargateprofiles`);
+  /** Starts an API server and the AWS emulator. The test starts the manager itself, with `startManager`. */
+  async start({
+    config = {},
+    crds,
+    hasRbac = true,
+    apiServerArgs = [],
+    shareAwsWith,
+  }: StartWorldOptions = {}): Promise<void> {
+    const setUp = crds === undefined ? WITH_CRDS : hasRbac ? WITH_RBAC : EMPTY_SET_UP;
+    const isShared = apiServerArgs.length === 0;
+    this.#controlPlane = await (isShared
+      ? acquireControlPlane(setUp)
+      : startControlPlane({ users: [MANAGER_USER], apiServerArgs }));
+    this.#aws =
+      shareAwsWith === undefined
+        ? await startEmulatedAws(config)
+        : {
+            emulator: shareAwsWith.aws,
+            url: shareAwsWith.awsUrl,
+            // The test environment `shareAwsWith` has started the AWS emulator and stops after this environment. So
+            // `shareAwsWith` checks and closes the emulator, and this environment does not.
+            finish: () => Promise.resolve(),
+            close: () => Promise.resolve(),
+          };
+    const { api } = this.#controlPlane;
+    this.#managers = new Managers(this.#controlPlane, this.#aws.url);
+    this.#profileNotifier = new WatchNotifier(api, `${PROFILES}/awsfargateprofiles`);
+    try {
+      if (!isShared) await setUp.apply(api);
+      if (crds !== undefined) await applyCrds(api, ...crds);
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  get controlPlane(): ControlPlane {
+    return this.#controlPlane;
   }
 
   get aws(): Emulator {
@@ -347,8 +381,8 @@ export class World {
   }
 
   /** Adds a function that `stop` calls before it stops the API server and the AWS emulator. */
-  addCleanup(cleanup: () => Promise<void>): void {
-    this.#cleanups.push(cleanup);
+  addCleanup(cleanup: () => void | Promise<void>): void {
+    this.#cleanups.push(async () => cleanup());
   }
 
   /**
@@ -365,37 +399,25 @@ export class World {
   }
 }
 
-/** Starts an API server and the AWS emulator. The test starts the manager itself, with `startManager`. */
-export async function startWorld({
-  config = {},
-  crds,
-  hasRbac = true,
-  apiServerArgs = [],
-  shareAwsWith,
-}: StartWorldOptions = {}): Promise<World> {
-  const setUp = crds === undefined ? WITH_CRDS : hasRbac ? WITH_RBAC : EMPTY_SET_UP;
-  const isShared = apiServerArgs.length === 0;
-  const controlPlane = await (isShared
-    ? acquireControlPlane(setUp)
-    : startControlPlane({ users: [MANAGER_USER], apiServerArgs }));
-  const aws: EmulatedAws =
-    shareAwsWith === undefined
-      ? await startEmulatedAws(config)
-      : {
-          emulator: shareAwsWith.aws,
-          url: shareAwsWith.awsUrl,
-          // The test environment `shareAwsWith` has started the AWS emulator and stops after this environment. So
-          // `shareAwsWith` checks and closes the emulator, and this environment does not.
-          finish: () => Promise.resolve(),
-          close: () => Promise.resolve(),
-        };
-  const world = new World(controlPlane, aws);
-  try {
-    if (!isShared) await setUp.apply(controlPlane.api);
-    if (crds !== undefined) await applyCrds(controlPlane.api, ...crds);
-    return world;
-  } catch (error) {
-    await world.stop();
-    throw error;
-  }
+/** Starts a test environment, which the test then finishes or stops. Most test files call `useWorld` instead. */
+export async function startWorld(options?: StartWorldOptions): Promise<World> {
+  const world = new World();
+  await world.start(options);
+  return world;
+}
+
+/**
+ * Registers hooks of Mocha that start a test environment before the tests of a suite, and finish it after them. The
+ * suite can use the returned environment in its tests and in the hooks that it registers later. Mocha also runs `after`
+ * hooks in the order of their registration, so the suite closes what it has opened with `addCleanup`.
+ */
+export function useWorld(options: StartWorldOptions = {}): World {
+  const world = new World();
+  let hasStarted = false;
+  before(async () => {
+    await world.start(options);
+    hasStarted = true;
+  });
+  after(() => (hasStarted ? world.finish() : undefined));
+  return world;
 }

@@ -26,7 +26,6 @@ describe('clusterctl move while a manager drains a predecessor', () => {
   let provider: MovableProvider;
 
   before(async function () {
-    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
     provider = await findProvider().catch(skipIfBinariesMissing(this));
     home = await provider.startWorld();
     away = await provider.startWorld({ shareAwsWith: home });

@@ -65,7 +65,6 @@ describe('clusterctl move between two management clusters', () => {
   let proxy: HttpProxy;
 
   before(async function () {
-    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
     provider = await findProvider().catch(skipIfBinariesMissing(this));
     home = await provider.startWorld();
     away = await provider.startWorld({ shareAwsWith: home });

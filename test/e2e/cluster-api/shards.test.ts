@@ -6,7 +6,7 @@ import { type Terminal, openTerminal } from '../../docs/terminal.ts';
 import { callsFromNow, profileMutations } from '../../world/aws/calls.ts';
 import { QUICK_EKS } from '../../world/cluster-api/cluster-api.ts';
 import type { RunningManager } from '../../world/manager/manager.ts';
-import { type World, fargateProfile, startWorld } from '../../world/world.ts';
+import { fargateProfile, useWorld } from '../../world/world.ts';
 
 const FILTER = 'cluster.x-k8s.io/watch-filter';
 const SHARDS = ['blue', 'green'] as const;
@@ -36,13 +36,13 @@ const profileOf = (name: string): object =>
   fargateProfile(name, { clusterName: 'shared' }, { labels: { [FILTER]: name.split('-')[0] } });
 
 describe('the two managers of config/sharding', () => {
-  let world: World;
+  const world = useWorld({ config: QUICK_EKS });
   let terminal: Terminal;
   let deployments: readonly Deployment[];
 
   before(async () => {
-    world = await startWorld({ config: QUICK_EKS });
     terminal = await openTerminal(world.controlPlane, { directory: ROOT });
+    world.addCleanup(() => terminal.close());
     // The AWSFargateProfiles `orphan` and `old` are older than the managers and have no watch-filter label. A later
     // test checks that the managers ignore them until a user adds the label.
     await world.createNamespace('team-a');
@@ -53,10 +53,6 @@ describe('the two managers of config/sharding', () => {
       .filter(({ kind }) => kind === 'Deployment');
     await world.createEksCluster('shared');
     for (const [index, { spec }] of deployments.entries()) await startShard(SHARDS[index] ?? '', spec);
-  });
-  after(async () => {
-    terminal.close();
-    await world.finish();
   });
   const page = takeBlocks('docs/sharding.md', import.meta.url);
 

@@ -11,25 +11,20 @@ import type { RawObject } from '../../envtest/clients/api.ts';
 import { eventually } from '../../support/eventually.ts';
 import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
 import { CONTROLLER_IDENTITY, ROLE_IDENTITY, identity, identityPath, userArn } from '../../world/aws/identities.ts';
-import type { World } from '../../world/world.ts';
-import { ACCOUNT, AWS_KEY, clusterPath, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { ACCOUNT, AWS_KEY, clusterPath, controlPlanePath, fargateProfile, useWorld } from '../../world/world.ts';
 
 const OTHER_ACCOUNT = '210987654321';
 const SECRET = '/api/v1/namespaces/capaf-system/secrets/capaf-manager-credentials';
 
 describe('the guides', () => {
-  let world: World;
+  const world = useWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
   let terminal: Terminal;
 
   before(async () => {
-    world = await startWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
     terminal = await openTerminalInClone(world.controlPlane);
+    world.addCleanup(() => terminal.close());
     await terminal.run('kubectl apply --server-side -k config/default');
     await world.createNamespace('team-a');
-  });
-  after(async () => {
-    terminal.close();
-    await world.finish();
   });
   const anyCluster = takeBlocks('docs/any-eks-cluster.md', import.meta.url);
   const accounts = takeBlocks('docs/many-accounts.md', import.meta.url);

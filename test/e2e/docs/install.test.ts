@@ -45,7 +45,6 @@ describe('the README and docs/{install,quick-start,observability,upgrade,uninsta
   let terminal: Terminal;
 
   before(async function () {
-    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
     const { clusterctl } = await resolveBinaries(['clusterctl']).catch(skipIfBinariesMissing(this));
     const core = await coreRelease().catch(skipIfBinariesMissing(this));
     const capa = (await loadCrds(STAND_IN_CRDS)).filter(({ spec }) => spec.group !== 'cluster.x-k8s.io');

@@ -37,7 +37,6 @@ describe('docs/migration-from-capa.md', () => {
   let terminal: Terminal;
 
   before(async function () {
-    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
     const { clusterctl } = await resolveBinaries(['clusterctl']).catch(skipIfBinariesMissing(this));
     world = await startWorld({ crds: [CERT_MANAGER], hasRbac: false });
     capa = await startCapaInstallation(world).catch(skipIfBinariesMissing(this));

@@ -9,7 +9,7 @@ import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
 import { freePorts } from '../../envtest/control-plane/ports.ts';
 import { PROGRAM } from '../../integration/capaf/run-capaf.ts';
 import { applyFargatePod, applyKubeconfigSecret } from '../../integration/capaf/workload.ts';
-import { type World, AWS_KEY, REGION, startWorld } from '../../world/world.ts';
+import { AWS_KEY, REGION, useWorld } from '../../world/world.ts';
 
 interface Deployment {
   readonly spec: {
@@ -40,11 +40,10 @@ const normalized = (output: string): string =>
     .replaceAll(/(?<=\S) +/g, ' ');
 
 describe('the README and docs/install.md', () => {
-  let world: World;
+  const world = useWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
   let terminal: Terminal;
 
   before(async () => {
-    world = await startWorld({ crds: [STAND_IN_CRDS], hasRbac: false });
     const env = {
       AWS_ENDPOINT_URL: world.awsUrl,
       AWS_ACCESS_KEY_ID: AWS_KEY,
@@ -52,10 +51,7 @@ describe('the README and docs/install.md', () => {
       AWS_REGION: REGION,
     };
     terminal = await openTerminalInClone(world.controlPlane, { programs: { capaf: PROGRAM }, env });
-  });
-  after(async () => {
-    terminal.close();
-    await world.finish();
+    world.addCleanup(() => terminal.close());
   });
   const readme = takeBlocks('README.md', import.meta.url);
   const install = takeBlocks('docs/install.md', import.meta.url);

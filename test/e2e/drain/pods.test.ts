@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { PAUSED_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { POD_SPEC, type WorkloadCluster } from '../../world/workload/workload-cluster.ts';
-import type { World } from '../../world/world.ts';
+import { useWorld } from '../../world/world.ts';
 import { DrainScene, replacing } from '../../world/workload/drain-scene.ts';
 
 const [FIRST, SECOND, THIRD, FOURTH, FIFTH] = [
@@ -21,20 +21,19 @@ const [FIRST, SECOND, THIRD, FOURTH, FIFTH] = [
 const DRAIN_LIMIT_MS = 30 * 60_000;
 
 describe('a drain of different pods, past pauses and crashes', () => {
+  const world = useWorld();
   let scene: DrainScene;
-  let world: World;
   let workload: WorkloadCluster;
 
   before(async () => {
-    scene = await DrainScene.start(['system:masters']);
-    ({ world, workload } = scene);
+    scene = await DrainScene.start(world, ['system:masters']);
+    ({ workload } = scene);
     await scene.apply({ selectors: [{ namespace: 'default' }] });
     await world.ready('web');
     await workload.deploy('web', 3);
     await workload.protect('web', 2);
     await scene.readyOn(FIRST, 3);
   });
-  after(() => world.finish());
 
   it('goes on after a crash of the manager at each eviction, with the same end', async () => {
     workload.watchReady();

@@ -96,7 +96,6 @@ describe('the real clusterctl, with a release of this provider in a local reposi
   const run = (...args: readonly string[]) => repository.run(world.controlPlane, args);
 
   before(async function () {
-    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
     directory = await mkdtemp(join(tmpdir(), 'capaf-clusterctl-'));
     repository = await createClusterctlRepository(directory).catch(skipIfBinariesMissing(this));
     const capa = (await loadCrds(STAND_IN_CRDS)).filter(({ spec }) => spec.group !== 'cluster.x-k8s.io');

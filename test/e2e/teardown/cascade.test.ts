@@ -12,7 +12,7 @@ import {
   removeFinalizers,
 } from '../../world/cluster-api/cluster-teardown.ts';
 import { type ManagedCluster, createManagedCluster } from '../../world/cluster-api/managed-cluster.ts';
-import { type World, fargateProfile, startWorld } from '../../world/world.ts';
+import { fargateProfile, useWorld } from '../../world/world.ts';
 
 /**
  * The finalizer that the core manager of Cluster API sets on every Machine. Source: `MachineFinalizer` of Cluster API.
@@ -20,16 +20,13 @@ import { type World, fargateProfile, startWorld } from '../../world/world.ts';
 const MACHINE_FINALIZER = 'machine.cluster.x-k8s.io';
 
 describe('a cluster teardown with the core manager of Cluster API and the garbage collector', () => {
-  let world: World;
+  const world = useWorld({ config: QUICK_EKS });
   let clusterApi: ClusterApi;
 
   before(async function () {
-    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
-    world = await startWorld({ config: QUICK_EKS });
     clusterApi = await startClusterApi(world, this);
     await world.startManager();
   });
-  after(() => world.finish());
 
   // Each test runs twice: with the finalizer that the manager sets on the control plane, and without it, as if another
   // controller had removed it. The results in AWS must be the same.

@@ -124,7 +124,6 @@ describe('docs/teardown.md', function () {
   let asOnPage: (text: string) => string;
 
   before(async function () {
-    this.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
     const log = await createAuditLog(RECORDED);
     world = await startWorld({ config: QUICK_EKS, apiServerArgs: log.apiServerArgs });
     world.addCleanup(() => log.close());
@@ -143,7 +142,7 @@ describe('docs/teardown.md', function () {
 
     const afterSeq = world.aws.log.read().at(-1)?.seq ?? 0;
     const terminal = await openTerminal(world.controlPlane);
-    world.addCleanup(() => Promise.resolve(terminal.close()));
+    world.addCleanup(() => terminal.close());
     await terminal.run(deletion);
     await clusterApi.clusterGone(cluster);
     await eventually(async () => {

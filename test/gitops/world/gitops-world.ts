@@ -51,7 +51,6 @@ export interface GitopsWorld {
 }
 
 export async function startGitopsWorld(test: Context): Promise<GitopsWorld> {
-  test.timeout(0); // No time limit: the first test run on a machine downloads Go modules and builds programs.
   const world = await startWorld({ config: QUICK_EKS });
   try {
     const clusterApi = await startClusterApi(world, test);

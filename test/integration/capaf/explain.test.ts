@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { blocksOf, takeBlocks } from '../../docs/blocks.ts';
 import type { ProgramResult } from '../../support/run-program.ts';
-import { REGION, type World, fargateProfile, startWorld } from '../../world/world.ts';
+import { REGION, fargateProfile, useWorld } from '../../world/world.ts';
 import { runCapaf } from './run-capaf.ts';
 import { applyKubeconfigSecret } from './workload.ts';
 
@@ -41,14 +41,13 @@ spec:
 
 // The API server is both the management cluster and the workload cluster.
 describe('capaf explain pod', () => {
-  let world: World;
+  const world = useWorld();
   const page = takeBlocks('docs/cli.md', import.meta.url);
 
   const capaf = (args: readonly string[], stdin = '', env: NodeJS.ProcessEnv = {}): Promise<ProgramResult> =>
     runCapaf(world, ['explain', 'pod', ...args], { stdin, env });
 
   before(async () => {
-    world = await startWorld();
     await world.startManager();
     await world.createEksCluster('prod');
     await world.createNamespace('shop');
@@ -59,7 +58,6 @@ describe('capaf explain pod', () => {
     await Promise.all([world.ready('web'), world.ready('other')]);
     await applyKubeconfigSecret(world, 'prod');
   });
-  after(() => world.finish());
 
   it('finds a pod through the Secret of the Cluster, and tells that it is older than its profile, as the page shows', async () => {
     const [program, command, kind, ...args] = page.next('capaf explain pod').trim().split(' ');

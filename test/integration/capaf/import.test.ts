@@ -8,7 +8,7 @@ import { takeBlocks } from '../../docs/blocks.ts';
 import { type Terminal, openTerminal } from '../../docs/terminal.ts';
 import { STAND_IN_CRDS } from '../../envtest/clients/crds.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
-import { type World, ACCOUNT, AWS_KEY, OUR_CRD, REGION, startWorld } from '../../world/world.ts';
+import { ACCOUNT, AWS_KEY, OUR_CRD, REGION, useWorld } from '../../world/world.ts';
 import { PROGRAM } from './run-capaf.ts';
 
 const GOLDEN = fileURLToPath(new URL('../../../cmd/capaf/import/testdata/golden', import.meta.url));
@@ -16,10 +16,9 @@ const EKS_CLUSTER = 'default_prod-control-plane' as EksClusterName;
 const SUBNET = 'subnet-0aaaaaaaaaaaaaaaa';
 
 describe('capaf import, on a real API server', () => {
-  let world: World;
+  const world = useWorld({ crds: [STAND_IN_CRDS, OUR_CRD] });
   let terminal: Terminal;
   before(async () => {
-    world = await startWorld({ crds: [STAND_IN_CRDS, OUR_CRD] });
     await world.createEksCluster('prod');
     await world.createNamespace('team-a');
     terminal = await openTerminal(world.controlPlane, {
@@ -30,10 +29,7 @@ describe('capaf import, on a real API server', () => {
         AWS_EC2_METADATA_DISABLED: 'true',
       },
     });
-  });
-  after(async () => {
-    terminal.close();
-    await world.finish();
+    world.addCleanup(() => terminal.close());
   });
   const blocks = takeBlocks('docs/cli.md', import.meta.url);
 

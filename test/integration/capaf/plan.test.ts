@@ -4,15 +4,7 @@ import { stringify } from 'yaml';
 import { blocksOf, takeBlocks } from '../../docs/blocks.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
-import {
-  ACCOUNT,
-  REGION,
-  type World,
-  clusterPath,
-  controlPlanePath,
-  fargateProfile,
-  startWorld,
-} from '../../world/world.ts';
+import { ACCOUNT, REGION, clusterPath, controlPlanePath, fargateProfile, useWorld } from '../../world/world.ts';
 import { runCapaf } from './run-capaf.ts';
 
 const golden = (name: string): URL => new URL(`golden/${name}.golden`, import.meta.url);
@@ -28,9 +20,8 @@ const WEB = fargateProfile('web', { updateStrategy: { type: 'Replace' }, additio
 const TWIN_REGIONS = [REGION, 'eu-west-1'];
 
 describe('capaf plan', () => {
-  let world: World;
+  const world = useWorld();
   before(async () => {
-    world = await startWorld();
     await world.startManager({
       flags: TWIN_REGIONS.map((region) => `--allow-eks-cluster=default=${ACCOUNT}/${region}/twin`),
     });
@@ -38,7 +29,6 @@ describe('capaf plan', () => {
     await world.apply(WEB);
     await world.ready('web');
   });
-  after(() => world.finish());
   const page = takeBlocks('docs/cli.md', import.meta.url);
 
   /** The state of everything that a plan must not change. */

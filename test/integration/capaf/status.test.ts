@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { takeBlocks } from '../../docs/blocks.ts';
-import { type World, ACCOUNT, fargateProfile, startWorld } from '../../world/world.ts';
+import { ACCOUNT, fargateProfile, useWorld } from '../../world/world.ts';
 import { type CapafOptions, runCapaf } from './run-capaf.ts';
 import { applyFargatePod, applyKubeconfigSecret } from './workload.ts';
 
@@ -24,7 +24,7 @@ const normalized = (text: string): string =>
 
 // The API server is both the management cluster and the workload cluster.
 describe('capaf status', () => {
-  let world: World;
+  const world = useWorld();
   const page = takeBlocks('docs/cli.md', import.meta.url);
   const status = (args: readonly string[], options: CapafOptions = {}) => runCapaf(world, ['status', ...args], options);
   const findNodes = async (kind: string, ...args: readonly string[]): Promise<readonly Node[]> => {
@@ -35,7 +35,6 @@ describe('capaf status', () => {
   };
 
   before(async () => {
-    world = await startWorld();
     await world.startManager();
     await world.createEksCluster('prod');
     await world.createNamespace('shop');
@@ -54,7 +53,6 @@ describe('capaf status', () => {
     await applyFargatePod(world, 'a', { kubelet: 'v1.33.5-eks-1' });
     await applyFargatePod(world, 'b', { kubelet: 'v1.33.5-eks-1' });
   });
-  after(() => world.finish());
 
   it('shows each object with what belongs to it, and profiles without an object, as the page shows', async () => {
     const [, , ...args] = page.next('capaf status').trim().split(' ');

@@ -4,7 +4,7 @@ import { applyCrds } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { messageOf, summaryOf } from '../../world/object-state.ts';
-import { type World, ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { ACCOUNT, OUR_CRD, controlPlanePath, fargateProfile, useWorld } from '../../world/world.ts';
 import { CAPA_CRD } from './profiles.ts';
 
 const MESSAGE =
@@ -12,9 +12,8 @@ const MESSAGE =
 const ROLE_ARN = `arn:aws:iam::${ACCOUNT}:role/platform`;
 
 describe('a CRD of Cluster API Provider AWS applied over the CRD of this provider', () => {
-  let world: World;
+  const world = useWorld();
   before(async () => {
-    world = await startWorld();
     await world.startManager({ flags: ['--sync-period', '1s'] });
     await world.createEksCluster('prod');
     await world.createEksCluster('ending');
@@ -41,7 +40,6 @@ describe('a CRD of Cluster API Provider AWS applied over the CRD of this provide
       return ['plain', 'kept'].every((name) => overlap.includes(`default/${name}`));
     });
   });
-  after(() => world.finish());
 
   const object = async (name: string): Promise<RawObject> => {
     const found = await world.profile(name);

@@ -3,7 +3,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { takeBlocks } from '../../docs/blocks.ts';
 import { runCapaf } from '../capaf/run-capaf.ts';
 import type { WorkloadCluster } from '../../world/workload/workload-cluster.ts';
-import type { World } from '../../world/world.ts';
+import { useWorld } from '../../world/world.ts';
 import { DrainScene, EKS_CLUSTER, replacing } from '../../world/workload/drain-scene.ts';
 
 const OLD = 'default_web';
@@ -11,14 +11,14 @@ const NEW = '9999-default_web';
 const NEWER = '9998-default_web';
 
 describe('a drain on a real workload cluster', () => {
+  const world = useWorld();
   let scene: DrainScene;
-  let world: World;
   let workload: WorkloadCluster;
   const page = takeBlocks('docs/drain.md', import.meta.url);
 
   before(async () => {
-    scene = await DrainScene.start(['capaf-drain']);
-    ({ world, workload } = scene);
+    scene = await DrainScene.start(world, ['capaf-drain']);
+    ({ workload } = scene);
     const { spec } = parse(page.next('drainTimeout')) as { spec: object };
     await scene.apply({ selectors: [{ namespace: 'default' }], ...spec });
     await world.ready('web');
@@ -26,7 +26,6 @@ describe('a drain on a real workload cluster', () => {
     await workload.protect('web', 2);
     await scene.readyOn(OLD, 3);
   });
-  after(() => world.finish());
 
   it('reports an identity without permissions, and continues once it has the documented permissions', async () => {
     await scene.apply(replacing('5m', 'more'));

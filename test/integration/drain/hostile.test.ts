@@ -2,19 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { DrainScene, EKS_CLUSTER, replacing } from '../../world/workload/drain-scene.ts';
 import { startHostileApiServer } from '../../world/workload/hostile-api-server.ts';
-import { type World, fargateProfile } from '../../world/world.ts';
+import { fargateProfile, useWorld } from '../../world/world.ts';
 
 describe('a drain of an EKS cluster whose API server harms its clients', () => {
+  const world = useWorld();
   let scene: DrainScene;
-  let world: World;
 
   before(async () => {
-    scene = await DrainScene.start(['system:masters']);
-    ({ world } = scene);
+    scene = await DrainScene.start(world, ['system:masters']);
     await scene.apply({ selectors: [{ namespace: 'default' }] });
     await world.ready('web');
   });
-  after(() => world.finish());
 
   it('says what is wrong, keeps other objects going, and ends when the user ends it', async () => {
     const hostile = await startHostileApiServer(scene.workload.controlPlane);

@@ -5,7 +5,7 @@ import { type Candidate, suspendManager, startCandidate } from '../../world/mana
 import { HELD_MS } from '../../world/aws/operations.ts';
 import type { LeaseHistory, LeaseVersion } from '../../world/manager/lease-history.ts';
 import { mutationsOutsideLease, leaseHistoryOf } from '../../world/manager/lease-history.ts';
-import { type World, fargateProfile, startWorld } from '../../world/world.ts';
+import { fargateProfile, useWorld } from '../../world/world.ts';
 
 /** The lease duration. It is long enough that a manager on a busy machine renews the Lease in time. */
 const LEASE_MS = 10_000;
@@ -31,7 +31,7 @@ const FLAGS = [
 const POLICIES = 9;
 
 describe('leader election of two managers', () => {
-  let world: World;
+  const world = useWorld();
   let lease: LeaseHistory;
   /** All managers that the tests of this file have started. */
   const contenders: Candidate[] = [];
@@ -40,7 +40,6 @@ describe('leader election of two managers', () => {
   let follower: Candidate;
 
   before(async () => {
-    world = await startWorld();
     lease = leaseHistoryOf(world);
     world.addCleanup(() => lease.stop());
     for (const cluster of ['prod', 'stage']) await world.createEksCluster(cluster);
@@ -48,7 +47,6 @@ describe('leader election of two managers', () => {
     await lease.waitForHolder(leader.identity);
     follower = await addContender('two');
   });
-  after(() => world.finish());
 
   async function addContender(name: string): Promise<Candidate> {
     const contender = await startCandidate(world, name, FLAGS);

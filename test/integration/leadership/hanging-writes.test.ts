@@ -3,7 +3,7 @@ import { eventually } from '../../support/eventually.ts';
 import { Gate } from '../../support/gate.ts';
 import { startApiHttpProxy } from '../../world/manager/api-proxy.ts';
 import { leaseHistoryOf } from '../../world/manager/lease-history.ts';
-import { type World, fargateProfile, startWorld } from '../../world/world.ts';
+import { fargateProfile, useWorld } from '../../world/world.ts';
 
 /** How often the leader must renew its Lease while the writes hang. */
 const RENEWALS = 5;
@@ -18,13 +18,11 @@ const OBJECTS = 80;
 const OCCUPIED = 50;
 
 describe('a leader whose writes all hang, as in a webhook without an answer', () => {
-  let world: World;
+  const world = useWorld();
 
   before(async () => {
-    world = await startWorld();
     await world.createEksCluster('prod');
   });
-  after(() => world.finish());
 
   it('renews its lease on connections of its own', async () => {
     const lease = leaseHistoryOf(world);

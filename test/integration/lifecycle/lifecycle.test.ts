@@ -2,20 +2,18 @@ import { expect } from 'chai';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { callsFromNow, withoutRepeats } from '../../world/aws/calls.ts';
 import { summaryOf } from '../../world/object-state.ts';
-import { type World, ACCOUNT, fargateProfile, startWorld } from '../../world/world.ts';
+import { ACCOUNT, fargateProfile, useWorld } from '../../world/world.ts';
 
 const EKS_POLICY = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';
 
 // The simulation (ready.golden, lifecycle.test.ts) checks the metadata, conditions, Events, the role, and the order of
 // the calls.
 describe('the lifecycle of an AWSFargateProfile with clusterName and selectors alone', () => {
-  let world: World;
+  const world = useWorld();
   let created: RawObject;
   before(async () => {
-    world = await startWorld();
     await world.startManager();
   });
-  after(() => world.finish());
 
   it('becomes Ready with twelve AWS calls and its polls', async () => {
     await world.createEksCluster('prod', { additionalTags: { stage: 'production' } });

@@ -6,17 +6,13 @@ import { UNPRIVILEGED_USER } from '../../envtest/control-plane/pool.ts';
 import { eventually } from '../../support/eventually.ts';
 import { runManagerCommand } from '../../world/manager/run-manager.ts';
 import { conditionOf, messageOf, summaryOf, waiting } from '../../world/object-state.ts';
-import { type World, OUR_CRD, fargateProfile, startWorld } from '../../world/world.ts';
+import { OUR_CRD, fargateProfile, useWorld } from '../../world/world.ts';
 
 const NO_SERVERS = ['--health-addr', '0', '--diagnostics-address', '0'];
 const NO_CREDENTIALS = { AWS_ACCESS_KEY_ID: undefined, AWS_SECRET_ACCESS_KEY: undefined, HOME: '/nonexistent' };
 
 describe('the manager in a bad environment', () => {
-  let world: World;
-  before(async () => {
-    world = await startWorld({ crds: [] });
-  });
-  after(() => world.finish());
+  const world = useWorld({ crds: [] });
 
   describe('with command line flags', () => {
     // The unit tests of `parseFlags` have the error messages of all other invalid command lines.

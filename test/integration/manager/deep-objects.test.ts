@@ -1,19 +1,17 @@
 import { expect } from 'chai';
-import { type World, clusterObject, clusterPath, fargateProfile, startWorld } from '../../world/world.ts';
+import { clusterObject, clusterPath, fargateProfile, useWorld } from '../../world/world.ts';
 
 /** The depth of the nested JSON. The API server accepts JSON up to a depth of 10,000. */
 const DEPTH = 9_000;
 
 describe('an object that is nested too deeply for recursion', () => {
-  let world: World;
+  const world = useWorld();
   before(async () => {
-    world = await startWorld();
     await world.createEksCluster('prod');
     await world.startManager();
     await world.apply(fargateProfile('web'));
     await world.ready('web');
   });
-  after(() => world.finish());
 
   /**
    * Creates a Cluster with a deeply nested value. The test builds its JSON as text, because `JSON.stringify` is

@@ -8,17 +8,16 @@ import { startServer, type EmulatorServer } from '../../aws/transport/server.ts'
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { runManagerCommand } from '../../world/manager/run-manager.ts';
 import { messageOf } from '../../world/object-state.ts';
-import { type World, fargateProfile, startWorld } from '../../world/world.ts';
+import { fargateProfile, useWorld } from '../../world/world.ts';
 
 const HOUR = 3_600_000;
 
 describe('a manager in a network whose certificates a private authority signs', () => {
-  let world: World;
+  const world = useWorld();
   let aws: EmulatorServer;
   let caPath = '';
 
   before(async () => {
-    world = await startWorld();
     const now = systemClock.now();
     const validity = { notBefore: now - HOUR, notAfter: now + 24 * HOUR };
     const { cert, key } = selfSignedCertificate({ hostname: 'localhost', ...validity }, systemRandom);
@@ -28,7 +27,6 @@ describe('a manager in a network whose certificates a private authority signs', 
     world.addCleanup(() => aws.close());
     await world.createEksCluster('prod');
   });
-  after(() => world.finish());
 
   it('says on the object that AWS has an untrusted certificate', async () => {
     await world.startManager({ awsUrl: aws.url });

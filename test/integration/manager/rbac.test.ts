@@ -12,19 +12,17 @@ import { eventually } from '../../support/eventually.ts';
 import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
 import type { DiagnosticsRequest, DiagnosticsResponse } from '../../world/manager/diagnostics.ts';
 import type { RunningManager } from '../../world/manager/manager.ts';
-import { type World, fargateProfile, startWorld } from '../../world/world.ts';
+import { fargateProfile, useWorld } from '../../world/world.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
 // least-privilege.test.ts proves that the permissions suffice for two managers and for the teardown of a cluster.
 describe('the manager with only the permissions of config/rbac', () => {
-  let world: World;
+  const world = useWorld();
   let first: RunningManager;
   before(async () => {
-    world = await startWorld();
     first = await world.startManager({ flags: ['--leader-elect', '--leader-elect-namespace', 'capaf-system'] });
   });
-  after(() => world.finish());
 
   it('creates and deletes a profile and emits events', async () => {
     await world.createEksCluster('prod');

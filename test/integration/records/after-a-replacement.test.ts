@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { eventually } from '../../support/eventually.ts';
-import { type World, fargateProfile, startWorld } from '../../world/world.ts';
+import { fargateProfile, useWorld } from '../../world/world.ts';
 import {
   EAGER,
   FINALIZER,
@@ -25,12 +25,11 @@ const NAMES = ['retained', 'stripped', 'bare', 'taken', 'renamed', ...RESTORED] 
 // The manager keeps a predecessor for 30 s. To save time, the test replaces all profiles at the same time, each in its
 // own EKS cluster.
 describe('an object whose profile has a derived name since a replacement', () => {
-  let world: World;
+  const world = useWorld();
   const backups = new Map<string, Awaited<ReturnType<typeof backUp>>>();
   const backupOf = (name: string) => backups.get(name) ?? expect.fail(`there is no backup of ${name}`);
 
   before(async () => {
-    world = await startWorld();
     await world.startManager(EAGER);
     await Promise.all(NAMES.map((name) => world.createEksCluster(name)));
     await Promise.all(
@@ -42,7 +41,6 @@ describe('an object whose profile has a derived name since a replacement', () =>
     await Promise.all(NAMES.map((name) => replaced(world, name)));
     for (const name of NAMES) expect(namesOf(world, name)).to.deep.equal([`9999-default_${name}`]);
   });
-  after(() => world.finish());
 
   describe('and whose management cluster was lost', () => {
     let changes: ReadonlyMap<string, () => readonly string[]>;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { endAll } from '../../support/end-all.ts';
 import { eventually } from '../../support/eventually.ts';
 import { clusterObject, controlPlaneObject, networkOf } from '../../world/manifests.ts';
-import { type World, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { type World, controlPlanePath, fargateProfile, startWorld, useWorld } from '../../world/world.ts';
 import {
   EAGER,
   FIRST,
@@ -24,12 +24,10 @@ import {
 const EKS_CLUSTER = 'default_prod-control-plane';
 
 describe('a backup that was taken while EKS created the profile', () => {
-  let world: World;
+  const world = useWorld();
   before(async () => {
-    world = await startWorld();
     await world.createEksCluster('prod');
   });
-  after(() => world.finish());
 
   for (const isAppliedAgain of [false, true])
     it(`deletes no profile that was created since, ${isAppliedAgain ? 'and Git has applied its spec again' : 'and that differs from the spec of the backup'}`, async () => {

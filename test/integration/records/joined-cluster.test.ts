@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { STAND_IN_CRDS, applyCrds, loadCrds } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
 import { clusterObject, clusterPath, controlPlaneObject, networkOf } from '../../world/manifests.ts';
-import { type World, ACCOUNT, REGION, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
+import { ACCOUNT, REGION, controlPlanePath, fargateProfile, useWorld } from '../../world/world.ts';
 import { EAGER, FIRST, profilesOf, severalComparisons } from './records.ts';
 
 const EKS_CLUSTER = 'tools';
@@ -10,12 +10,11 @@ const CONTROL_PLANES = 'awsmanagedcontrolplanes.controlplane.cluster.x-k8s.io';
 const MANAGER = { flags: [...EAGER.flags, `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/${EKS_CLUSTER}`] };
 
 describe('an object that names an EKS cluster, and has joined its control plane', () => {
-  let world: World;
+  const world = useWorld();
   before(async () => {
-    world = await startWorld();
     await world.startManager(MANAGER);
     const { subnets } = world.aws.admin.createCluster({ name: EKS_CLUSTER });
-    world.addCleanup(async () => world.aws.admin.removeCluster({ name: EKS_CLUSTER }));
+    world.addCleanup(() => world.aws.admin.removeCluster({ name: EKS_CLUSTER }));
     const eksCluster = { name: EKS_CLUSTER, region: REGION };
     await world.apply(fargateProfile('web', { clusterName: undefined, eksCluster, ...FIRST }));
     await world.ready('web');
@@ -28,7 +27,6 @@ describe('an object that names an EKS cluster, and has joined its control plane'
       { what: 'the finalizer of the control plane' },
     );
   });
-  after(() => world.finish());
 
   /** Sets whether the API server serves control planes. If not, it answers 404 for them, but keeps the objects. */
   async function serveControlPlanes(served: boolean): Promise<void> {

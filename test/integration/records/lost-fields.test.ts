@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { applyCrds, loadCrds, type CrdManifest } from '../../envtest/clients/crds.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type World, OUR_CRD, fargateProfile, startWorld } from '../../world/world.ts';
+import { OUR_CRD, fargateProfile, useWorld } from '../../world/world.ts';
 import {
   EAGER,
   FIRST,
@@ -29,9 +29,8 @@ async function crdWithoutFields(): Promise<readonly CrdManifest[]> {
 }
 
 describe('a CRD that lacks some fields, applied in the middle of a second replacement', () => {
-  let world: World;
+  const world = useWorld();
   before(async () => {
-    world = await startWorld();
     await world.startManager(EAGER);
     await world.createEksCluster('prod');
     await world.apply(fargateProfile('web', { ...FIRST, ...REPLACE }));
@@ -39,7 +38,6 @@ describe('a CRD that lacks some fields, applied in the middle of a second replac
     await change(world, 'web', OTHER);
     await replaced(world, 'web');
   });
-  after(() => world.finish());
 
   it('costs neither the record nor a profile, although a write drops the fields meanwhile', async () => {
     const changes = changesFromNow(world, 'web');

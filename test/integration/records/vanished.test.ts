@@ -1,20 +1,18 @@
 import { expect } from 'chai';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../support/eventually.ts';
-import { type World, fargateProfile, startWorld } from '../../world/world.ts';
+import { fargateProfile, useWorld } from '../../world/world.ts';
 import { EAGER, FIRST, OTHER, REPLACE, change, namesOf, profilesOf } from './records.ts';
 
 /** The manager keeps a predecessor next to its successor for at least this long. */
 const OVERLAP_MS = 30_000;
 
 describe('a replacement whose new profile vanishes after 20 s', () => {
-  let world: World;
+  const world = useWorld();
   before(async () => {
-    world = await startWorld();
     await world.startManager(EAGER);
     await world.createEksCluster('prod');
   });
-  after(() => world.finish());
 
   it('keeps the old profile until the next one has been ACTIVE for 30 s', async () => {
     await world.apply(fargateProfile('web', { ...FIRST, ...REPLACE }));

@@ -7,7 +7,7 @@ import { type ConnectProxy, startConnectProxy } from 'controller-runtime/testing
 import { eventually } from '../../support/eventually.ts';
 import { runProgram } from '../../support/run-program.ts';
 import { runManagerCommand } from '../../world/manager/run-manager.ts';
-import { type World, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
+import { fargateProfile, pathOf, useWorld } from '../../world/world.ts';
 import { PROGRAM } from '../capaf/run-capaf.ts';
 import { startEchoServer, type EchoServer } from './echo-server.ts';
 
@@ -207,12 +207,10 @@ describe('the output of the manager and capaf', () => {
     });
 
   describe('with a real API server', () => {
-    let world: World;
+    const world = useWorld();
     before(async () => {
-      world = await startWorld();
       await world.createEksCluster('prod');
     });
-    after(() => world.finish());
 
     it('contains no secrets in the log and /readyz when an exec plugin of the manager fails', async () => {
       const kubeconfigPath = kubeconfig(plugin(join(dir, 'plugin')));

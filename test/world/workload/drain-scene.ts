@@ -1,6 +1,6 @@
 import { WorkloadCluster } from './workload-cluster.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type World, fargateProfile, startWorld } from '../world.ts';
+import { type World, fargateProfile } from '../world.ts';
 
 export const EKS_CLUSTER = 'default_prod-control-plane';
 
@@ -28,11 +28,10 @@ export class DrainScene {
   }
 
   /**
-   * Starts both clusters and the manager. `World.finish` stops them. `groups` are the groups of the manager's identity
-   * in the workload cluster.
+   * Starts the workload cluster, and the manager in `world`. `World.finish` stops them. `groups` are the groups of the
+   * manager's identity in the workload cluster.
    */
-  static async start(groups: readonly string[]): Promise<DrainScene> {
-    const world = await startWorld();
+  static async start(world: World, groups: readonly string[]): Promise<DrainScene> {
     await world.createEksCluster('prod');
     const workload = await WorkloadCluster.start(world.aws.admin, { name: EKS_CLUSTER, groups });
     world.addCleanup(() => workload.stop());
