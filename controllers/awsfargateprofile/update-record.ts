@@ -143,6 +143,7 @@ export interface Seen {
 }
 
 export interface UpdateRecordOptions {
+  /** What {@link withUnanswered} returns for the record. */
   readonly unanswered: Unanswered;
   /** Monotonic clock. */
   readonly now: Ms;
@@ -163,7 +164,7 @@ export function updateRecord(before: ProfileRecord, seen: Seen, options: UpdateR
   const record = withoutRefusedRequests(before, options.unanswered);
   const isYoung = (key: string): boolean =>
     options.now - (options.unanswered[key]?.since ?? options.now) < CREATE_VISIBILITY;
-  const isLost = (record.in.kind === 'unknown' || options.unanswered[LOST] !== undefined) && isYoung(LOST);
+  const isLost = options.unanswered[LOST] !== undefined && isYoung(LOST);
   const isOpen = (kind: 'profile' | 'role', entry: RecordedProfile | RecordedRole): boolean =>
     entry.requestedAt !== undefined && isYoung(keyOfEntry(kind, entry));
   const kept = record.profiles.flatMap((entry) => updateProfileEntry(entry, seen, isOpen('profile', entry)) ?? []);
@@ -196,7 +197,7 @@ export function updateRecord(before: ProfileRecord, seen: Seen, options: UpdateR
  */
 function withoutRefusedRequests(record: ProfileRecord, unanswered: Unanswered): ProfileRecord {
   const isRefused = (kind: 'profile' | 'role', entry: RecordedProfile | RecordedRole): boolean =>
-    entry.requestedAt !== undefined && unanswered[keyOfEntry(kind, entry)]?.isRefused === true;
+    unanswered[keyOfEntry(kind, entry)]?.isRefused === true;
   return {
     ...record,
     profiles: record.profiles.filter((entry) => !isRefused('profile', entry)),

@@ -9,7 +9,6 @@ import type { Competitor } from '../../../pkg/fargate/overlap.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Drained, Mutation } from '../model/change.ts';
 import { type Observed, findProfile } from '../model/observed-state.ts';
-import { ACTIVE } from '../model/profile-status.ts';
 import { activeSince, drainObstacle } from '../plan/replace.ts';
 import { entryOf } from '../update-record.ts';
 import { type DrainObstacle, type Reason, newReason } from '../reasons/reasons.ts';
@@ -31,7 +30,7 @@ export function drainBefore(mutation: Mutation, desired: Desired, observed: Obse
   if (mutation.kind !== 'deleteProfile' || mutation.because !== 'replaced' || drainTimeout === 0) return undefined;
   const found = findProfile(observed.profiles, mutation.name);
   const successor = profile && findProfile(observed.profiles, profile.name);
-  if (found?.status !== ACTIVE || successor === undefined) return undefined;
+  if (found === undefined || successor === undefined) return undefined;
   const recorded = entryOf(record, found)?.drainSince;
   // If a drain began before the successor was ACTIVE, it moved pods to a different profile, and a new drain begins. A
   // time in the future comes from a wrong clock, and counts as now.
@@ -92,12 +91,12 @@ const NAMED = 3;
  * as newer than the drain.
  */
 export function toDrainPod(metadata: ObjectMeta, { since, successor }: Drain): DrainPod {
-  const { name, namespace = '', uid, labels = {}, creationTimestamp = '', deletionTimestamp } = metadata;
+  const { name, namespace = '', uid, labels = {}, creationTimestamp = '', deletionTimestamp = '' } = metadata;
   const owner = ownerOf({ metadata });
   const createdAt = parseTimestamp(creationTimestamp);
   const isOld = createdAt !== undefined && createdAt < Math.floor(since / 1_000) * 1_000;
   const isTaken = successor.selectors.some((each) => findMismatch(each, { namespace, labels }) === undefined);
-  const terminatesAt = deletionTimestamp === undefined ? undefined : parseTimestamp(deletionTimestamp);
+  const terminatesAt = parseTimestamp(deletionTimestamp);
   return {
     namespace: cut(namespace, MAX_NAME),
     name: cut(name, MAX_NAME),
