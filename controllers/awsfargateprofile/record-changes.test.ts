@@ -12,6 +12,7 @@ import {
   recordAfter,
   recordAhead,
   recordAtEnd,
+  withDrainSince,
   withoutDeletion,
 } from './record-changes.ts';
 import {
@@ -43,7 +44,7 @@ import {
 } from './testing/mutations.ts';
 
 const EARLIER = NOW - 10_000;
-const OTHER = { name: ProfileName.of('other'), id: PROFILE_ID, served: true } as const;
+const OTHER = { name: ProfileName.of('other'), id: 'another', served: true } as const;
 const OTHER_ROLE = { name: RoleName.of('other'), id: 'AROAOTHER' };
 const record = (over: Partial<ProfileRecord> = {}): ProfileRecord => ({ in: HERE, profiles: [], roles: [], ...over });
 const profiles = (...entries: readonly RecordedProfile[]): ProfileRecord => record({ profiles: entries });
@@ -125,8 +126,9 @@ describe('The record after a change', () => {
     expect(afterProfile(profiles(OTHER), { kind: 'done', profile: aProfile() })).to.deep.equal(
       profiles(OTHER, { name: PROFILE, id: PROFILE_ID, requestedAt: NOW }),
     );
-    expect(afterRole(roles(OTHER_ROLE), { kind: 'done', role: aRole() })).to.deep.equal(
-      roles(OTHER_ROLE, { name: ROLE, id: 'AROAEXAMPLE', requestedAt: NOW }),
+    const otherRequest = { name: OTHER_ROLE.name, requestedAt: EARLIER };
+    expect(afterRole(roles(otherRequest), { kind: 'done', role: aRole() })).to.deep.equal(
+      roles(otherRequest, { name: ROLE, id: 'AROAEXAMPLE', requestedAt: NOW }),
     );
   });
 
@@ -239,6 +241,9 @@ describe('The record at the end of a reconcile', () => {
       for (const spec of [{ roleARN: SHARED_ROLE_ARN }, { roleName: SHARED_ROLE_NAME }])
         expect(atEnd({}, using, { spec }).roles).to.deep.equal([theirs]);
       expect(atEnd({ roles: [{ ...theirs, managed: false }] }).roles, 'used before').to.deep.equal([CHECKED]);
+      expect(atEnd({}, asDesired(), { spec: { roleARN: ROLE_ARN } }).roles, 'in spite of its tags').to.deep.equal([
+        { name: ROLE, id: CHECKED.id, managed: false },
+      ]);
     });
 
     it('nothing if another object or profile needs it', () => {
@@ -262,6 +267,16 @@ describe('The record at the end of a reconcile', () => {
 it('The record of a living object no longer marks a deletion', () => {
   const before = record({ profiles: [OTHER], last: NOW });
   expect(withoutDeletion({ ...before, deleting: true })).to.deep.equal(before);
+});
+
+it('The record says since when a profile is being drained', () => {
+  const before = profiles({ ...OTHER, drainSince: NOW }, { name: PROFILE });
+  const after = profiles({ ...OTHER, drainSince: NOW }, { name: PROFILE, drainSince: NOW });
+  expect(withDrainSince(before, PROFILE, NOW)).to.deep.equal(after);
+  expect(withDrainSince(before, PROFILE, EARLIER)).to.deep.equal(
+    profiles({ ...OTHER, drainSince: NOW }, { name: PROFILE, drainSince: EARLIER }),
+  );
+  expect(withDrainSince(after, PROFILE, NOW), 'nothing to write').to.equal(after);
 });
 
 describe('An object', () => {

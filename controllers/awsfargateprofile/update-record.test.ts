@@ -14,6 +14,7 @@ import {
   mergeRecords,
   updateRecord,
   withLast,
+  withLostRecord,
   withRefusedRequests,
   withUnanswered,
 } from './update-record.ts';
@@ -113,6 +114,13 @@ describe('The record, after a reconcile has read AWS,', () => {
         0,
         profileEntry(),
       ],
+      [
+        'keeps the request of one that EKS is creating',
+        profileEntry({ requestedAt: NOW }),
+        ours(aProfile({ status: 'CREATING' })),
+        0,
+        profileEntry({ requestedAt: NOW }),
+      ],
       ['gives the request its id', REQUEST, ours(aProfile({ createdAt: NOW + 1 })), 0, profileEntry()],
       [
         "gives it to one of the second of AWS's Date",
@@ -182,6 +190,12 @@ describe('The record, after a reconcile has read AWS,', () => {
     for (const [situation, before, found, options] of [
       ['is more than five minutes older than what served', served, stranger({ createdAt: last - 300_001 }), {}],
       ['is younger, while nothing has served', record(), stranger(), {}],
+      [
+        'is younger, while a create request may have been lost',
+        served,
+        stranger(),
+        { unanswered: withLostRecord({}, 0) },
+      ],
       ['is to be taken over', served, stranger(), { takeOver: ['yet-another', 'another'] }],
       ['is what the spec asks for', served, stranger(), { fitsSpec: ({ name }: FargateProfile) => name === OTHER }],
     ] as const)
@@ -197,11 +211,19 @@ describe('The record, after a reconcile has read AWS,', () => {
       expect([after.profiles, elsewhere]).to.deep.equal([[], [found]]);
     });
 
-    it('holds back none that this record has requested', () => {
-      const requested = record({ last, profiles: [REQUEST] });
-      const { record: after, elsewhere } = updated(requested, ours(aProfile({ createdAt: NOW + 1 })));
-      expect([after.profiles, elsewhere]).to.deep.equal([[profileEntry()], []]);
-    });
+    for (const [situation, entry, entered] of [
+      ['this record has requested', REQUEST, profileEntry()],
+      [
+        'status named without an id when the record was lost',
+        { name: PROFILE, served: true },
+        profileEntry({ served: true }),
+      ],
+    ] as const)
+      it(`holds back none that ${situation}`, () => {
+        const before = record({ last, profiles: [entry] });
+        const { record: after, elsewhere } = updated(before, ours(aProfile({ createdAt: NOW + 1 })));
+        expect([after.profiles, elsewhere]).to.deep.equal([[entered], []]);
+      });
   });
 
   describe('of a role', () => {
@@ -218,6 +240,20 @@ describe('The record, after a reconcile has read AWS,', () => {
       ['keeps one that the reconcile has not read', roleEntry(), iam('unread'), MINUTE, roleEntry()],
       ['keeps one that the reconcile had no reason to read', roleEntry(), survey(), MINUTE, roleEntry()],
       ['drops one that IAM does not have', roleEntry(), iam(undefined), 0, undefined],
+      [
+        'keeps the former id of one that IAM does not have and a profile uses',
+        roleEntry(),
+        { ...iam(undefined), ours: [aProfile()] },
+        0,
+        roleEntry(),
+      ],
+      [
+        'drops one that the tags give to another EKS cluster',
+        roleEntry(),
+        survey({ roles: [{ name: ROLE, found: aRole(), isOurs: false, isTheirs: true, isUserProvided: false }] }),
+        0,
+        undefined,
+      ],
       [
         'drops one that has another id and belongs to another owner',
         roleEntry(),
@@ -282,9 +318,8 @@ describe('A create request without an answer', () => {
   });
 
   it('is forgotten once it is answered', () => {
-    expect(withUnanswered(withUnanswered({}, open, 100), record({ profiles: [profileEntry()] }), 200)).to.deep.equal(
-      {},
-    );
+    const answered = record({ profiles: [profileEntry()], roles: [roleEntry()] });
+    expect(withUnanswered(withUnanswered({}, open, 100), answered, 200)).to.deep.equal({});
   });
 
   it('of a profile is separate from the create request of a role with the same name', () => {
@@ -401,6 +436,10 @@ describe('mergeRecords', () => {
       record({ profiles: [profileEntry({ activeSince: 2 })] }),
     );
     expect(profiles).to.deep.equal([profileEntry({ activeSince: 2 })]);
+  });
+
+  it('has no creation time of a profile that served if neither has one', () => {
+    expect(mergeRecords(read(record()), EMPTY_RECORD, record())).to.not.have.property('last');
   });
 
   it('takes a deletion that has begun from the annotation alone', () => {

@@ -88,7 +88,7 @@ describe('A record', () => {
   });
 
   it('keeps the keys of newer versions', () => {
-    const others = { pods: [{ name: 'x' }], constructor: 1 };
+    const others = { pods: [{ name: 'x' }], constructor: 1, none: null };
     const record = recorded({ ...others, deleting: true });
     expect(record?.others).to.deep.equal(others);
     const written = JSON.parse(formatRecord({ ...FIRST_RECORD, others }, { metadata: WEB })) as object;
@@ -207,11 +207,15 @@ describe('A record', () => {
   it('is too long to be written exactly when it could not be read again', () => {
     const withText = (length: number): ProfileRecord => ({ ...FIRST_RECORD, others: { x: 'x'.repeat(length) } });
     const rest = formatRecord(withText(0), { metadata: WEB }).length;
-    for (const [length, tooLong] of [
-      [MAX_RECORD - rest, false],
-      [MAX_RECORD - rest + 1, true],
+    const profiles = (count: number) => Array.from({ length: count }, () => ({ name: ProfileName.of('web') }));
+    const roles = (count: number) => Array.from({ length: count }, () => ({ name: RoleName.of('web') }));
+    for (const [record, tooLong] of [
+      [withText(MAX_RECORD - rest), false],
+      [withText(MAX_RECORD - rest + 1), true],
+      [{ ...FIRST_RECORD, profiles: profiles(50), roles: roles(50) }, false],
+      [{ ...FIRST_RECORD, profiles: profiles(51) }, true],
+      [{ ...FIRST_RECORD, roles: roles(51) }, true],
     ] as const) {
-      const record = withText(length);
       expect(isTooLong(record, { metadata: WEB })).to.equal(tooLong);
       expect(read(formatRecord(record, { metadata: WEB })).kind).to.equal(tooLong ? 'unreadable' : 'recorded');
     }
@@ -263,6 +267,10 @@ describe('recordOf', () => {
     }
     const rejected = { profileName: ProfileName.of('my web'), role: { name: RoleName.of('my web') } };
     expect(of({ ...STATUS, ...rejected, predecessors: [] })).to.deep.include({ profiles: [], roles: [] });
+    const { profileName: _name, predecessors: _before, ...withoutProfile } = STATUS;
+    expect(of(withoutProfile).profiles).to.deep.equal([]);
+    for (const identityRef of [{ name: 'web' }, { kind: 'AWSClusterRoleIdentity' }])
+      expect(of({ ...STATUS, identityRef })).to.not.have.property('identity');
   });
 
   it('says that nothing was created only if the record does', () => {

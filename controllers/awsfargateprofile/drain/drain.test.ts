@@ -78,6 +78,11 @@ describe('the next step of a drain', () => {
       () => say([aPod('a', STAYS), aPod('b'), aPod('c', STAYS), aPod('d'), aPod('e')], late),
       'over: timeout, stops 5, 3 unmoved [shop/b shop/d shop/e]',
     ],
+    [
+      'at the timeout, with each pod named once',
+      () => say([aPod('a', STAYS), aPod('b')], late),
+      'over: timeout, stops 2, 1 unmoved [shop/b shop/a]',
+    ],
     ['all moved at the timeout', () => say([], late), 'over: moved, stops 0, 0 unmoved []'],
     ['no answer', () => say(problem), 'evict []'],
     ['no answer at the timeout', () => say(problem, late), 'over: timeout, stops ? (no answer)'],
@@ -124,6 +129,12 @@ describe('a pod on a predecessor', () => {
   for (const [situation, over, movable] of table)
     it(`${situation} ${movable ? 'moves' : 'stays'}`, () =>
       expect(toDrainPod(meta(over), DRAIN).movable).to.equal(movable));
+
+  it('terminates at its deletionTimestamp, which is the end of its grace period', () => {
+    expect(toDrainPod(meta({ deletionTimestamp: formatTimestamp(SINCE - 500) }), DRAIN).terminatesAt).to.equal(
+      SINCE - 500,
+    );
+  });
 });
 
 describe('what is told of a drain', () => {
@@ -155,11 +166,13 @@ describe('what is told of a drain', () => {
 describe('A drain', () => {
   const OLD = ProfileName.of('web');
   const SUCCESSOR = '9999-web';
+  /** EKS starts new pods on this profile, because its name sorts before the successor's. */
+  const FIRST = ProfileName.of('0000-web');
   const REMOVAL = { kind: 'deleteProfile', name: OLD, because: 'replaced' } as const;
   const ACTIVE_SINCE = AWS_NOW - 10 * MINUTE;
   const active = (name: string): FargateProfile =>
     aProfile({ name: ProfileName.of(name), arn: aProfile().arn.replace(PROFILE_ID, `id-of-${name}`) });
-  const seen = { ...observed({ role: aRole() }), profiles: [active('web'), active(SUCCESSOR)] };
+  const seen = { ...observed({ role: aRole() }), profiles: [active('web'), active(FIRST), active(SUCCESSOR)] };
   const drain = (drainSince: number | undefined, drainTimeout = '5m', mutation: Mutation = REMOVAL) => {
     const profiles: readonly RecordedProfile[] = [
       { name: OLD, id: 'id-of-web', served: true, ...(drainSince !== undefined && { drainSince }) },
@@ -177,6 +190,7 @@ describe('A drain', () => {
     ['begins now', undefined, 0],
     ['goes on since the time on record', AWS_NOW - MINUTE, -MINUTE],
     ['has ended at its timeout', AWS_NOW - 6 * MINUTE, -6 * MINUTE],
+    ['that began when the replacement became ACTIVE goes on', ACTIVE_SINCE, -10 * MINUTE],
     ['for an earlier replacement is void', ACTIVE_SINCE - 1, 0],
     ['from the future begins now', AWS_NOW + MINUTE, 0],
   ] as const)
@@ -193,4 +207,8 @@ describe('A drain', () => {
   for (const because of ['unwanted', 'failed', 'different'] as const)
     it(`does not come before the deletion of a profile that is ${because}`, () =>
       expect(drain(AWS_NOW, '5m', { ...REMOVAL, because })).to.equal(undefined));
+
+  it('moves no pods if new pods would start on the predecessor again', () => {
+    expect(drain(undefined, '5m', { ...REMOVAL, name: FIRST })?.obstacle).to.equal('comesLater');
+  });
 });

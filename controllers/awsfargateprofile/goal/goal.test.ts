@@ -1,18 +1,21 @@
 import { expect } from 'chai';
 import { EksClusterName, RoleName } from '../../../api/names.ts';
 import {
+  type AWSFargateProfile,
   DELETE_FOR_MOVE_ANNOTATION,
   FINALIZER,
+  PAUSED_ANNOTATION,
   RECORD_ANNOTATION,
   RETAIN_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
 import type { AWSManagedControlPlane } from '../../../api/external/index.ts';
 import type { RecordedRole } from '../../shared/record.ts';
-import type { ReconcileInputs } from './inputs.ts';
+import type { NamedEksCluster, ReconcileInputs } from './inputs.ts';
 import { type Goal, goalFor } from './goal.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import {
   ABSENT,
+  EKS_CLUSTER,
   MOVED,
   FULL_RECORD,
   PROFILE,
@@ -33,6 +36,7 @@ const leaving = { deletionTimestamp: '2026-11-21T03:00:00Z' };
 const UNKNOWN = { kind: 'unknown', reason: 'the kind is not served' } as const;
 const marked = (key: string, value = 'true') => ({ metadata: { annotations: { [key]: value } } });
 const MOVING = marked(DELETE_FOR_MOVE_ANNOTATION, '');
+const PAUSED_MOVING = { metadata: { annotations: { ...MOVING.metadata.annotations, [PAUSED_ANNOTATION]: '' } } };
 const movedAway = { metadata: { ...leaving, ...MOVING.metadata } };
 const withPlane = (over: Parameters<typeof aControlPlane>[0]): Given => ({ controlPlane: found(aControlPlane(over)) });
 const { region: _region, ...PLANE_WITHOUT_REGION } = aControlPlane();
@@ -56,10 +60,21 @@ const unknownCluster = { cluster: UNKNOWN };
 const paused = { cluster: found(aCluster({ paused: true })) };
 const leavingCluster = { cluster: found(aCluster({ metadata: leaving })) };
 const movedCluster = { cluster: found(aCluster(movedAway)) };
-const { clusterName: _cluster, ...SPEC_WITHOUT_CLUSTER } = anObject().spec;
-const ofEks = {
-  object: { ...anObject(), spec: { ...SPEC_WITHOUT_CLUSTER, eksCluster: { name: EksClusterName.of('prod') } } },
+const withoutCluster = (object: AWSFargateProfile): AWSFargateProfile => {
+  const { clusterName: _cluster, ...spec } = object.spec;
+  return { ...object, spec };
 };
+const EXCESS = [{ field: 'spec.eksCluster', value: EKS_CLUSTER, allowed: [] }];
+const NAMED = { name: EKS_CLUSTER, region: 'eu-west-1', identity: undefined, excess: [], inAccounts: [] };
+const ALONE = { cluster: { kind: 'none' } } as const;
+/** The inputs for an object with spec.eksCluster, if no control plane manages this EKS cluster. */
+const inEks = ({ object }: { object: AWSFargateProfile }, over: Partial<NamedEksCluster> = {}): Given => ({
+  object: withoutCluster(object),
+  eksCluster: { ...NAMED, ...over },
+  ...ALONE,
+  ...noPlane,
+});
+const MANAGED = { cluster: found(aCluster()), controlPlane: found(aControlPlane()) };
 const nothingLeft = { ...noCluster, ...noPlane };
 
 /**
@@ -67,6 +82,7 @@ const nothingLeft = { ...noCluster, ...noPlane };
  * `retained`, deletionPolicy is Delete.
  */
 const RETAIN = { spec: { deletionPolicy: 'Retain' } } as const;
+const live = { object: anObject() };
 const begun = { object: anObject({ record: FULL_RECORD }) };
 const retained = { object: anObject({ ...RETAIN, record: FULL_RECORD }) };
 const retainedAgain = { object: anObject({ ...RETAIN, record: FULL_RECORD, metadata: { finalizers: [] } }) };
@@ -74,7 +90,8 @@ const deleted = { object: aDeletedObject({ record: FULL_RECORD }) };
 const deletedRetained = { object: aDeletedObject({ ...RETAIN, record: FULL_RECORD }) };
 const unbegun = { object: aDeletedObject() };
 const unrecorded = { object: aDeletedObject({ metadata: { annotations: {} } }) };
-const resumed = { object: anObject({ record: { ...FULL_RECORD, deleting: true } }) };
+const DELETING_RECORD = { ...FULL_RECORD, deleting: true } as const;
+const resumed = { object: anObject({ record: DELETING_RECORD }) };
 /** The parts of an object that has lost its record, so that only status says where its profile is. */
 const noteless = { metadata: { annotations: {} }, status: RECORDED };
 const unreadable = (parts = {}) => ({ ...marked(RECORD_ANNOTATION, '{"v":2}'), ...parts });
@@ -96,6 +113,7 @@ function wordOf(goal: Goal): string {
 
 const DELETE = 'pursue nothing, delete the rest';
 const KEEP = 'pursue nothing, retain the rest';
+const NOTHING_NEW = 'pursue all, create nothing: ClusterDeleting';
 
 const TABLES: Readonly<Record<string, readonly (readonly [situation: string, given: Given, goal: string])[]>> = {
   'for an object that clusterctl moves or another controller holds': [
@@ -104,6 +122,10 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['moved away, its Cluster already gone', { object: anObject(MOVING), ...noCluster }, 'ignore'],
     ['marked for a move that does not run any more', { object: anObject(MOVING) }, 'hold: MoveAbandoned'],
     ['the same, and deleted', { object: aDeletedObject(MOVING) }, 'hold: MoveAbandoned'],
+    ['moved away with its Cluster', { object: anObject(MOVING), cluster: found(aCluster(MOVING)) }, 'ignore'],
+    ['marked for a move, without a Cluster', { object: anObject(MOVING), ...ALONE }, 'hold: MoveAbandoned'],
+    ['the same, and deleted by clusterctl', { object: aDeletedObject(MOVING), ...ALONE }, 'ignore'],
+    ['the same, while it is paused', { object: anObject(PAUSED_MOVING), ...ALONE }, 'ignore'],
     ['deleted without our finalizer', { object: aDeletedObject({ metadata: { finalizers: ['other'] } }) }, 'ignore'],
     ['moved here while it was being deleted, which only AWS can confirm', resumed, 'pursue all'],
     ['the same, its Cluster not here yet', { ...resumed, ...noCluster }, 'hold: WaitingForCluster'],
@@ -165,25 +187,45 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['the same, before anything was recorded', inOtherRegion, 'pursue all in eu-north-1'],
     ['a control plane that names another EKS cluster', { ...ofOtherName, ...begun }, 'hold: TargetChanged'],
   ],
+  'for an object with an EKS cluster in the spec': [
+    ['that is allowed', inEks(live), 'pursue all'],
+    ['that is allowed, with a profile there', inEks(begun), 'pursue all'],
+    ['without a region', inEks(live, { region: undefined }), 'hold: RegionUnknown'],
+    ['that is not allowed', inEks(begun, { excess: EXCESS }), 'hold: NotAllowedByOperator'],
+    ['that a control plane manages', { ...inEks(live), ...MANAGED }, 'hold: UseClusterName'],
+    ['that a control plane manages only now', { ...inEks(begun), ...MANAGED }, 'pursue all'],
+    ['that a control plane without a Cluster manages', { ...inEks(begun), ...MANAGED, ...ALONE }, 'pursue all'],
+    ['whose control plane is deleted', { ...inEks(begun), ...MANAGED, ...leavingPlane }, NOTHING_NEW],
+    ['whose Cluster is deleted', { ...inEks(begun), ...MANAGED, ...leavingCluster }, NOTHING_NEW],
+    [
+      'that the spec has lost, although the record still leads to its Cluster',
+      { object: withoutCluster(begun.object) },
+      'hold: ClusterNotNamed',
+    ],
+    ['that is allowed, and deleted', inEks(deleted), DELETE],
+    ['that is allowed, and deleted without a record', inEks(unrecorded), DELETE],
+    ['that is not allowed, and deleted without a record', inEks(unrecorded, { excess: EXCESS }), 'hold: TargetUnknown'],
+  ],
   'in a cluster that is being deleted, for an object': [
     ['for which nothing was created', leavingCluster, 'hold: ClusterDeleting'],
-    ['that has begun', { ...leavingCluster, ...begun }, 'pursue all, create nothing: ClusterDeleting'],
+    ['that has begun', { ...leavingCluster, ...begun }, NOTHING_NEW],
     ['whose control plane is gone', { ...leavingCluster, ...noPlane }, 'hold: ClusterDeleting'],
-    ['whose control plane is deleted', { ...leavingPlane, ...begun }, 'pursue all, create nothing: ClusterDeleting'],
+    ['whose control plane is deleted', { ...leavingPlane, ...begun }, NOTHING_NEW],
     [
       'applied again, without our finalizer',
       { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, record: FULL_RECORD }) },
       'hold: ClusterDeleting',
     ],
+    [
+      'restored without our finalizer while it was being deleted',
+      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, record: DELETING_RECORD }) },
+      NOTHING_NEW,
+    ],
     ['with Retain', { ...leavingPlane, ...retained }, KEEP],
     ['with Retain, while its workers are drained', { ...leavingCluster, ...retained }, KEEP],
     ['with Retain, applied again without finalizer', { ...leavingCluster, ...retainedAgain }, 'hold: ClusterDeleting'],
     ['with Retain, and nothing created', { ...leavingCluster, object: anObject(RETAIN) }, 'hold: ClusterDeleting'],
-    [
-      'with Retain, the cluster moved away',
-      { ...movedPlane, ...retained },
-      'pursue all, create nothing: ClusterDeleting',
-    ],
+    ['with Retain, the cluster moved away', { ...movedPlane, ...retained }, NOTHING_NEW],
   ],
   'for a deleted object': [
     ['with a record', deleted, DELETE],
@@ -213,6 +255,7 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['with Cluster and control plane gone', { object: aDeletedObject(RETAIN), ...nothingLeft }, 'release'],
     ['in a cluster that is being deleted', { ...deletedRetained, ...leavingPlane }, KEEP],
     ['while the workers of the deleted Cluster are drained', { ...deletedRetained, ...leavingCluster }, KEEP],
+    ['in a namespace that is being deleted', { ...deletedRetained, isNamespaceTerminating: true }, KEEP],
     ['with its Cluster, the control plane gone', { ...deletedRetained, ...leavingCluster, ...noPlane }, 'release'],
     [
       'with its Cluster, control planes unreadable',
@@ -238,6 +281,52 @@ describe('goalFor', () => {
     return goal.kind === 'pursue' ? goal : expect.fail(wordOf(goal));
   };
 
+  const reasonOf = (given: Given): unknown => {
+    const goal = goalFor(inputs(given));
+    return goal.kind === 'hold' ? goal.reason : goal.kind;
+  };
+
+  it('waits a while for a Cluster that has vanished, unless nothing changes in AWS anyway', () => {
+    expect(wordOf(goalFor(inputs(deleted), 1_000))).to.equal('hold: ClusterVanished');
+    expect(wordOf(goalFor(inputs({ ...unbegun, ...nothingLeft }), 1_000))).to.equal('release');
+  });
+
+  const recorded = { region: 'eu-west-1', name: EKS_CLUSTER };
+  const [north, other] = ['eu-north-1', EksClusterName.of('other')];
+  const ofObject = (field: 'region' | 'name', value: string) => ({
+    field: `spec.eksCluster.${field}`,
+    recorded: recorded[field],
+    found: value,
+    isOfObject: true,
+  });
+  const controlPlane = 'team-a/prod-control-plane';
+  for (const [what, given, facts] of [
+    ['which Cluster a move has left here', { object: anObject(MOVING) }, { cluster: 'team-a/prod' }],
+    [
+      'which Cluster to use instead of spec.eksCluster',
+      { ...inEks(live), ...MANAGED },
+      { eksCluster: EKS_CLUSTER, controlPlane, cluster: 'prod' },
+    ],
+    [
+      'where the profile is if the spec names no cluster',
+      { object: withoutCluster(begun.object), ...ALONE, ...noPlane },
+      { provisionedIn: '111122223333/eu-west-1/team-a_prod-control-plane' },
+    ],
+    [
+      'that the region of the control plane has changed',
+      { ...begun, ...inOtherRegion },
+      { field: 'spec.region', recorded: recorded.region, found: north },
+    ],
+    [
+      'that the name in the control plane has changed',
+      { ...begun, ...ofOtherName },
+      { field: 'spec.eksClusterName', recorded: recorded.name, found: other },
+    ],
+    ['that the region of the object has changed', inEks(begun, { region: north }), ofObject('region', north)],
+    ['that the EKS cluster of the object has changed', inEks(begun, { name: other }), ofObject('name', other)],
+  ] as const)
+    it(`says ${what}`, () => expect(reasonOf(given)).to.have.property('facts').that.deep.equals(facts));
+
   it('says how a user can end a deletion without a call to AWS', () => {
     for (const [given, abandonment] of [
       [deleted, 'retain'],
@@ -258,47 +347,53 @@ describe('goalFor', () => {
       [{ ...deleted, ...notReady }, 'unreadyControlPlane'],
       [{ ...deleted, ...ofOtherName }, 'record'],
       [{ ...deleted, ...noPlane }, 'record'],
+      [inEks(deleted), 'controlPlane'],
+      [inEks(deleted, { excess: EXCESS }), 'unreadyControlPlane'],
+      [inEks(deleted, { region: 'eu-north-1' }), 'record'],
     ] as const)
       expect(pursued(given).targetSource).to.equal(source);
   });
 
   it('names a way out of an unknown target that helps, also in a cluster that is being deleted', () => {
-    const held = (given: Given): unknown => {
-      const goal = goalFor(inputs(given));
-      return goal.kind === 'hold' ? goal.reason : goal.kind;
-    };
     const plane = 'AWSManagedControlPlane team-a/prod-control-plane';
     const [missing, remedy] = [`${plane} has no spec.region`, `Set spec.region of ${plane}`];
     const facts = { missing, remedy, provisionedIn: undefined, profile: PROFILE, role: ROLE };
     const stuck = newReason('TargetUnknown', { ...facts, abandonment: 'removeFinalizer' });
     const stuckRetained = { object: aDeletedObject({ ...RETAIN, metadata: { annotations: {} } }) };
-    expect(held({ ...unrecorded, ...withoutRegion(leaving) })).to.deep.equal(stuck);
-    expect(held({ ...stuckRetained, ...withoutRegion(leaving) }), 'Retain does not help').to.deep.equal(stuck);
+    expect(reasonOf({ ...unrecorded, ...withoutRegion(leaving) })).to.deep.equal(stuck);
+    expect(reasonOf({ ...stuckRetained, ...withoutRegion(leaving) }), 'Retain does not help').to.deep.equal(stuck);
     expect(messageOf(stuck)).to.contain(`remove ${FINALIZER} from metadata.finalizers`).and.not.to.contain('Retain');
-    expect(held({ ...unrecorded, ...withoutRegion() })).to.deep.equal(
+    expect(reasonOf({ ...unrecorded, ...withoutRegion() })).to.deep.equal(
       newReason('TargetUnknown', { ...facts, abandonment: 'retain' }),
     );
-    expect(held({ ...stuckRetained, ...withoutRegion() })).to.equal('release');
+    expect(reasonOf({ ...stuckRetained, ...withoutRegion() })).to.equal('release');
     const withRole = (role: Partial<RecordedRole>) => {
       const record = { in: { kind: 'unknown' }, roles: [{ name: RoleName.of('pods'), ...role }] } as const;
-      return held({ object: aDeletedObject({ record }), ...noPlane });
+      return reasonOf({ object: aDeletedObject({ record }), ...noPlane });
     };
     expect(withRole({})).to.have.nested.property('facts.role', 'pods');
     expect(withRole({ managed: false })).to.have.nested.property('facts.role', undefined);
-    expect(held({ ...unrecorded, ...noPlane })).to.have.nested.include({
+    expect(reasonOf({ ...unrecorded, ...noPlane })).to.have.nested.include({
       'facts.missing': `${plane} of Cluster team-a/prod does not exist`,
       'facts.remedy': `Restore ${plane}`,
     });
+    for (const [given, lacking] of [
+      [inEks(unrecorded, { region: undefined }), 'spec.eksCluster.region is not set'],
+      [inEks(unrecorded, { excess: EXCESS }), "the manager's administrator does not allow EKS cluster"],
+      [{ object: withoutCluster(unrecorded.object), ...noPlane }, 'the spec names no cluster'],
+      [{ ...unrecorded, ...referring({ kind: 'Other' }), ...noPlane }, 'of Cluster team-a/prod names no'],
+    ] as const)
+      expect(reasonOf(given)).to.have.nested.property('facts.missing').that.contains(lacking);
   });
 
   for (const [what, given, kind] of [
     ['the Cluster that the spec names', { ...unknownCluster, ...unknownPlane }, 'Cluster'],
     [
       'the control plane of spec.eksCluster',
-      { ...ofEks, ...unknownCluster, ...unknownPlane },
+      { ...inEks(live), ...unknownCluster, ...unknownPlane },
       'AWSManagedControlPlane',
     ],
-    ['the Cluster of that control plane', { ...ofEks, ...unknownCluster }, 'Cluster'],
+    ['the Cluster of that control plane', { ...inEks(live), ...MANAGED, ...unknownCluster }, 'Cluster'],
   ] as const)
     it(`waits until it can read ${what}`, () =>
       expect(goalFor(inputs(given))).to.have.nested.include({
@@ -330,6 +425,16 @@ describe('goalFor', () => {
         controlPlane: { namespace: 'team-a', name: 'prod-control-plane' },
         creationBlocker: undefined,
       });
+    });
+
+    it('for spec.eksCluster the tags of a control plane that manages it, and the subnets that EKS chooses', () => {
+      const given = { ...inEks(begun), ...MANAGED, ...withPlane({ additionalTags: { team: 'a' } }) };
+      const facts = { privateSubnets: undefined, creationBlocker: undefined, isReadinessOfEks: true };
+      for (const [inputsOf, controlPlaneTags, key] of [
+        [given, { team: 'a' }, { namespace: 'team-a', name: 'prod-control-plane' }],
+        [inEks(begun), {}, undefined],
+      ] as const)
+        expect(pursued(inputsOf).controlPlaneFacts).to.deep.include({ ...facts, controlPlaneTags, controlPlane: key });
     });
 
     it('the default EKS cluster name of Cluster API Provider AWS for a control plane without a name', () => {

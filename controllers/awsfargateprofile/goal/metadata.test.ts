@@ -1,6 +1,11 @@
 import { expect } from 'chai';
 import type { OwnerReference } from 'controller-runtime/schema';
-import { FINALIZER, RECORD_ANNOTATION, RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import {
+  DELETE_FOR_MOVE_ANNOTATION,
+  FINALIZER,
+  RECORD_ANNOTATION,
+  RETAIN_ANNOTATION,
+} from '../../../api/v1beta2/index.ts';
 import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../shared/record.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { isTrackedByArgoCD, metadataPatch, recordPatch, removeFinalizerPatch } from './metadata.ts';
@@ -75,6 +80,8 @@ const policy = (deletionPolicy: 'Retain' | 'Delete' | undefined, annotations: An
 });
 const tracked = (metadata: ObjectParts['metadata']): Situation => ({ metadata: { ownerReferences: [], ...metadata } });
 
+const { clusterName: _cluster, ...SPEC_WITHOUT_CLUSTER } = anObject().spec;
+
 describe('metadataPatch', () => {
   const tables: Readonly<Record<string, readonly (readonly [string, Situation, patch: object | undefined])[]>> = {
     'of an object': [
@@ -93,6 +100,16 @@ describe('metadataPatch', () => {
         'with a label that names another Cluster',
         { metadata: { labels: { 'cluster.x-k8s.io/cluster-name': 'staging', theirs: 'x' } } },
         { labels: LABELS },
+      ],
+      [
+        "with spec.eksCluster and a user's label, although a Cluster manages this EKS cluster",
+        { given: { object: { ...anObject({ metadata: { labels: LABELS } }), spec: SPEC_WITHOUT_CLUSTER } } },
+        undefined,
+      ],
+      [
+        'that is being moved',
+        { metadata: { finalizers: [], annotations: { [DELETE_FOR_MOVE_ANNOTATION]: '' } } },
+        undefined,
       ],
       [
         'that is being deleted',
@@ -125,8 +142,8 @@ describe('metadataPatch', () => {
       ['beside those of others', owners([OTHER_OWNER]), { ownerReferences: [OTHER_OWNER, CLUSTER_OWNER] }],
       [
         'with the new uid of a Cluster after a move, and all fields of other clients',
-        owners([{ ...BLOCKING, uid: 'uid-before' }]),
-        { ownerReferences: [BLOCKING] },
+        owners([OTHER_OWNER, { ...BLOCKING, uid: 'uid-before' }]),
+        { ownerReferences: [OTHER_OWNER, BLOCKING] },
       ],
       ['that has fields of other clients', owners([BLOCKING]), undefined],
       [

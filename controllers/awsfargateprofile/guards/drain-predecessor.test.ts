@@ -4,6 +4,7 @@ import { type Eviction, KubeError } from 'controller-runtime/client';
 import type { ObjectMeta } from 'controller-runtime/schema';
 import { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import type { DrainProblem } from '../drain/drain.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { HERE, NOW, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
 import { awsAsDesired, newServices, reconcileStateFor } from '../testing/reconcile-state.ts';
@@ -14,6 +15,7 @@ import type { Obstacle, ReconcileState } from './guards.ts';
 const [OLD, NEW] = [ProfileName.of('web'), ProfileName.of('9999-web')];
 const REMOVAL = { kind: 'deleteProfile', name: OLD, because: 'replaced' } as const;
 const MINUTE = 60_000;
+const FORBIDDEN = new KubeError('no', { status: 403, reason: 'Forbidden', said: 'no' });
 
 const profile = (name: ProfileName): FargateProfile =>
   aProfile({ name, arn: aProfile().arn.replace(PROFILE_ID, `id-of-${name}`) });
@@ -45,7 +47,9 @@ describe('the drain of a predecessor', () => {
   let recorded: (number | undefined)[];
   let lists: number;
   let closed: number;
-  let pods: readonly ObjectMeta[];
+  let counted: string[];
+  let opened: E.Either<DrainProblem, undefined> | undefined;
+  let pods: readonly ObjectMeta[] | Error;
   let answer: Eviction | Error;
   let takes: number;
   let timeLeft: number;
@@ -54,6 +58,7 @@ describe('the drain of a predecessor', () => {
 
   beforeEach(() => {
     [evicted, recorded, lists, closed] = [[], [], 0, 0];
+    [counted, opened] = [[], undefined];
     pods = [aPod('a'), aPod('b')];
     answer = { kind: 'accepted' };
     [takes, timeLeft] = [0, 10_000];
@@ -65,10 +70,13 @@ describe('the drain of a predecessor', () => {
     ...services,
     live: { ...services.live, findBlocker: async () => blocker },
     mutationTimeLeft: () => timeLeft,
+    recordEviction: (kind) => void counted.push(kind),
     openPods: async () =>
+      opened ??
       E.right({
         async *list() {
           lists += 1;
+          if (pods instanceof Error) throw pods;
           yield pods;
         },
         evict: async ({ name }) => {
@@ -114,16 +122,60 @@ describe('the drain of a predecessor', () => {
       expect({ evicted, closed }).to.deep.equal({ evicted: [], closed: 1 });
     });
 
+  it('announces its beginning once', async () => {
+    const reconcile = drainingReconcile();
+    expect(await guard(REMOVAL, reconcile)).to.have.nested.property('reason.facts.begins', true);
+    for (const passed of [1_000, 10_000]) {
+      evicted = [];
+      await services.clock.advance(passed);
+      expect(await guard(REMOVAL, reconcile)).to.not.have.nested.property('reason.facts.begins');
+    }
+  });
+
+  it('tells of refused evictions, and counts them', async () => {
+    answer = { kind: 'refused', said: 'the budget needs it' };
+    expect(await guard(REMOVAL, drainingReconcile())).to.have.deep.nested.property('reason.facts.refused', {
+      pod: 'web/a',
+      said: 'the budget needs it',
+      others: 1,
+    });
+    expect(counted).to.deep.equal(['refused', 'refused']);
+  });
+
+  for (const [situation, arrange, problem] of [
+    ['EKS does not show the cluster', () => (opened = E.left({ problem: 'denied', remedy: 'allow it' })), 'denied'],
+    ['the pods cannot be listed', () => (pods = FORBIDDEN), 'says: no'],
+    ['the manager may not evict pods', () => (answer = FORBIDDEN), 'says: no'],
+  ] as const)
+    it(`keeps the predecessor, and tells why, if ${situation}`, async () => {
+      arrange();
+      expect(await guard(REMOVAL, drainingReconcile()))
+        .to.have.nested.property('reason.facts.problem.problem')
+        .that.contains(problem);
+    });
+
+  it('lets the deletion go on if the EKS cluster is gone', async () => {
+    opened = E.right(undefined);
+    expect(await drain(drainingReconcile())).to.equal('delete');
+  });
+
+  it('fails if the manager has a bug or is stopping, instead of telling of a problem', async () => {
+    const stopping = { ...drainingReconcile(), signal: AbortSignal.abort() };
+    expect(await guard(REMOVAL, stopping).catch(String)).to.contain('AbortError');
+    answer = new TypeError('a bug');
+    expect(await guard(REMOVAL, drainingReconcile()).catch(String)).to.equal('TypeError: a bug');
+  });
+
   it('stops at the first answer that shows that the way in is closed', async () => {
     pods = Array.from({ length: 30 }, (_, index) => aPod(`p-${index}`));
-    answer = new KubeError('no', { status: 403, reason: 'Forbidden', said: 'no' });
+    answer = FORBIDDEN;
     expect(await drain(drainingReconcile())).to.equal('Draining');
     expect(evicted).to.have.length(10);
   });
 
   it('leaves the pods of a slow API server that it does not reach to the next reconcile, which is no problem', async () => {
     pods = Array.from({ length: 40 }, (_, index) => aPod(`p-${index}`));
-    takes = 4_000;
+    takes = 2_500;
     const ended = guard(REMOVAL, drainingReconcile());
     await services.clock.advance(60_000);
     const obstacle = await ended;
@@ -139,6 +191,8 @@ describe('the drain of a predecessor', () => {
     expect(reconcile.drained?.because).to.equal('timeout');
     expect(reconcile.drained?.stopped).to.deep.include({ count: 2, unmoved: 2 });
     expect({ evicted, recorded }).to.deep.equal({ evicted: [], recorded: [] });
+    expect(await drain(reconcile), 'when the deletion is tried again').to.equal('delete');
+    expect(lists).to.equal(1);
   });
 
   it('asks again after ten seconds only', async () => {
@@ -150,5 +204,16 @@ describe('the drain of a predecessor', () => {
     evicted = [];
     await drain(reconcile);
     expect(lists).to.equal(2);
+  });
+
+  it('asks again at once when its time is over, and after a change of the spec', async () => {
+    const reconcile = drainingReconcile();
+    await drain(reconcile);
+    const { object, desired, record } = reconcile;
+    await drain({ ...reconcile, desired: { ...desired, record, now: NOW + 10 * MINUTE } });
+    expect(lists, 'when its time is over').to.equal(2);
+    evicted = [];
+    await drain({ ...reconcile, object: { ...object, metadata: { ...object.metadata, generation: 2 } } });
+    expect(lists, 'after a change').to.equal(3);
   });
 });
