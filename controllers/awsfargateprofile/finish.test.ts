@@ -7,10 +7,10 @@ import { RoleArn } from '../../api/names.ts';
 import { FIRST_RECORD, type ProfileRecord } from '../shared/record.ts';
 import { observedAfter } from './model/observed-state.ts';
 import { plan } from './plan/plan.ts';
-import type { Execution, ReconcileEnd, ReconcileResult } from './model/result.ts';
+import type { Execution, ReconcileResult } from './model/result.ts';
 import { Finisher } from './finish.ts';
 import { withWait, RetryStore } from './memory.ts';
-import type { Step } from './model/change.ts';
+import type { ReconcileEnd, Step } from './model/change.ts';
 import { newReason } from './reasons/reasons.ts';
 import {
   FULL_RECORD,
@@ -83,7 +83,7 @@ describe('Finisher', () => {
     execution: { end, steps: [...steps], notices: [], kept: [] },
   });
   const creating: ReconcileResult = { object: anObject(), ...executed(CREATING, ROLE_CREATED) };
-  const deletionDone: ReconcileResult = { object: aDeletedObject(), ...executed('inSync', ROLE_CREATED) };
+  const deletionDone: ReconcileResult = { object: aDeletedObject(), ...executed('released', ROLE_CREATED) };
 
   for (const [what, result] of [
     ['the status write', creating],
@@ -167,7 +167,7 @@ describe('Finisher', () => {
       [CREATING, 1_000, 1_100],
       [newReason('ClusterUpdating', { cluster: 'c', said: 'no', remaining: 9_000 }), 9_000, 9_900],
     ] as const)
-      it(`comes ${least} to ${most} ms after ${end === 'inSync' ? end : end.name}`, async () => {
+      it(`comes ${least} to ${most} ms after ${typeof end === 'string' ? end : end.name}`, async () => {
         const object = anObject();
         const [desired, seen] = [desiredOf(object), asDesired()];
         const facts = { desired, observed: seen, after: seen, plan: plan(desired, seen) };

@@ -7,7 +7,7 @@ import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { recordPatch, removeFinalizerPatch } from './goal/metadata.ts';
 import type { Lanes } from './lane.ts';
 import type { Step } from './model/change.ts';
-import { type CompletedReconcile, type ReconcileResult, noticesOf } from './model/result.ts';
+import { type CompletedReconcile, type ReconcileResult, noticesOf, reasonOf } from './model/result.ts';
 import { hasChangeInProgress } from './model/at-rest.ts';
 import { type Reason, isUnreported, newReason } from './reasons/reasons.ts';
 import {
@@ -66,19 +66,23 @@ export class Finisher {
   async finish(result: ReconcileResult, context: ReconcileContext): Promise<Requeue> {
     const { clock, retryStore, profileWriter } = this.options;
     const { object, end, facts, execution } = result;
-    if (end !== 'inSync' && isUnreported(end)) return this.finishUnreported(object, end, execution?.steps, context);
+    const reason = reasonOf(result);
+    if (reason !== undefined && isUnreported(reason))
+      return this.finishUnreported(object, reason, execution?.steps, context);
     const remember = this.memoryAfter(result);
     const state = remember(retryStore.get(object));
     const reconcile: CompletedReconcile = {
       ...result,
       now: clock.now(),
-      waited: waitedFor(state, end === 'inSync' ? { name: 'RemovingPredecessor' } : end, clock.monotonic()),
+      waited: waitedFor(state, reason ?? { name: 'RemovingPredecessor' }, clock.monotonic()),
       attempts: attemptsOf(state, object.metadata.generation ?? 0),
       announced: state.announced,
     };
     const unwritten: Unwritten = { steps: execution?.steps ?? [], remember, context };
-    if (end === 'inSync' && isDeleting(object)) return this.completeDeletion(object, eventsAfter(reconcile), unwritten);
-    if (end === 'inSync' && facts?.desired.profile === undefined) return this.deleteObject(object, unwritten);
+    if (end === 'released')
+      return isDeleting(object)
+        ? this.completeDeletion(object, eventsAfter(reconcile), unwritten)
+        : this.deleteObject(object, unwritten);
     const after = statusAfter(reconcile);
     // Without facts from AWS, overlaps are not checked: the EKS cluster is known only from status, which another client
     // may have written.
@@ -209,9 +213,10 @@ export class Finisher {
   }
 
   private memoryAfter(result: ReconcileResult): (state: RetryState) => RetryState {
-    const { end } = result;
+    const reason = reasonOf(result);
     const now = this.options.clock.monotonic();
-    return (state) => (end === 'inSync' ? withSuccess(state, noticesOf(result), now) : withWait(state, end, now));
+    return (state) =>
+      reason === undefined ? withSuccess(state, noticesOf(result), now) : withWait(state, reason, now);
   }
 
   /** Updates the memory. This may change the order in which the EKS cluster's objects get their turn. */

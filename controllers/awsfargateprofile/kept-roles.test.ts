@@ -136,7 +136,7 @@ describe('a role that another object uses', () => {
   it('stays whole, and does not hold the deletion of the object', async () => {
     const aws = awsWith(aSimulatedRole());
     const { end, steps, kept } = await executionOf(reconcileStateFor(aws, aDeletedObject()), shared);
-    expect({ end, steps }).to.deep.equal({ end: 'inSync', steps: [] });
+    expect({ end, steps }).to.deep.equal({ end: 'released', steps: [] });
     expect(kept).to.deep.equal([{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }]);
     expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
   });

@@ -157,12 +157,12 @@ describe('the end of the reconcile of a paused object', () => {
   it('takes no finalizer off, and records the events of the changes', async () => {
     const finisher = newFinisher(() => expect.fail('written'), 'the object is paused');
     const execution: Execution = {
-      end: 'inSync',
+      end: 'released',
       steps: [{ mutation: CREATE_ROLE, outcome: { kind: 'done' } }],
       notices: [],
       kept: [],
     };
-    const result = { object: aDeletedObject(), end: 'inSync', execution } as const;
+    const result = { object: aDeletedObject(), end: 'released', execution } as const;
     expect(await finisher.finish(result, context)).to.include({ kind: 'after', reason: 'NotNow' });
     expect(events).to.deep.equal(['SuccessfulIAMRoleCreation']);
   });

@@ -37,6 +37,7 @@ import { execute } from './execute.ts';
 import { goalFor, type Goal, type PursueGoal } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts, type ReadLiveInputs } from './goal/inputs.ts';
 import { metadataPatch, recordPatch } from './goal/metadata.ts';
+import type { ControlPlaneFacts } from './goal/target.ts';
 import { newChecks, mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
 import type { Guards, ReconcileState } from './guards/guards.ts';
 import { holdControlPlane, newPreparations, reasonForWait } from './guards/preparations.ts';
@@ -48,7 +49,7 @@ import type { Desired } from './model/desired-state.ts';
 import { changesInProgress, hasChangeInProgress } from './model/at-rest.ts';
 import { fitsSpec, type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
-import type { Execution, ReconcileEnd, ReconcileResult } from './model/result.ts';
+import type { Execution, ReconcileResult } from './model/result.ts';
 import { isEntryOf, mergeRecords, updateRecord, withLostRecord, withUnanswered } from './update-record.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { readDeletionProtection } from './observe/deletion-protection.ts';
@@ -98,17 +99,17 @@ export interface ReconcilerOptions {
  * reconcile while the API server serves another provider's CRD. Data flows down this list only:
  *
  * 1. `reconcileObject`: reads the caches, chooses the goal, and writes the finalizer and other metadata.
- * 2. `openAws`: adds the finalizer that keeps the control plane, opens a session with the object's identity, and
- * collects which tags and settings other objects want for the role.
- * 3. `pursue`: ends the reconcile of an object that has to wait for the profile changes of other objects in its EKS
- * cluster (lane.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock,
- * this one does not wait: the object is enqueued when the lock is free.
- * 4. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey), and then
- * decides, once, what is desired.
+ * 2. `pursue`: adds the finalizer that keeps the control plane, opens a session with the object's identity, and
+ * collects what decides about the desired profile and role, such as the settings that other objects want for the role.
+ * Ends the reconcile of an object that has to wait for the profile changes of other objects in its EKS cluster
+ * (lane.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock, this one
+ * does not wait: the object is enqueued when the lock is free.
+ * 3. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey).
+ * 4. `desire`: brings the record up to date with what AWS shows, and decides, once, what is desired.
  * 5. `changeAws`: plans all changes, and makes them one by one until a required one fails. Before each change, guards
  * check whether it is allowed now, take the turn in the lane, and write the record.
- * 6. `finish`: writes the record, the status, and events, and then may remove the finalizer or delete the object. It
- * also chooses the time of the next reconcile (report/requeue.ts).
+ * 6. `finish` (finish.ts): writes the record, the status, and events, and then may remove the finalizer or delete the
+ * object. It also chooses the time of the next reconcile (report/requeue.ts).
  *
  * A step that stops returns a {@link Reason}, which users read in conditions and events.
  *
@@ -206,13 +207,16 @@ export class Reconciler {
   private async pursue(before: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
     const { roleLocks, lanes } = this.options;
     const opened = await this.openAws(before, goal, context);
-    if (E.isLeft(opened)) return this.finish(opened.left, goal, context);
-    const { session, inputs } = opened.right;
-    this.rememberLostRecord(before);
-    const object = await this.recordDeletion(before, context.signal);
-    if (object === undefined) return CONFLICT;
+    if (E.isLeft(opened)) return this.finishUnread({ object: before, end: opened.left }, goal, context);
+    const { session, controlPlaneFacts } = opened.right;
+    const inputs = await this.collectInputs(before, goal, session, controlPlaneFacts);
+    if (E.isLeft(inputs))
+      return this.finishUnread({ object: before, end: inputs.left, isAuthenticated: true }, goal, context);
+    const recorded = await this.recordDeletion(before, context.signal);
+    if (recorded === undefined) return CONFLICT;
+    const { object, record } = recorded;
     const end = (reason: Reason): Promise<Requeue> =>
-      this.finish({ object, end: reason, isAuthenticated: true }, goal, context);
+      this.finishUnread({ object, end: reason, isAuthenticated: true }, goal, context);
     const { region, eksCluster } = goal.target;
     const lane = formatLocation({ account: session.account, region, eksCluster });
     lanes.seed(lane, () => this.changesOnRecord(lane, object));
@@ -220,13 +224,15 @@ export class Reconciler {
     // difference, so this object does not wait for its turn.
     const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
     const wait = mayBeAtRest ? undefined : lanes.findAhead(lane, object);
-    if (wait !== undefined) return end(findSpecProblem(object, inputs) ?? reasonForWait(wait, eksCluster));
+    if (wait !== undefined) return end(findSpecProblem(object, inputs.right) ?? reasonForWait(wait, eksCluster));
 
-    const locks = this.rolesToLock(object).map((role) => [session.account, object.metadata.namespace, role].join('/'));
+    const locks = rolesToLock(object, record).map((role) =>
+      [session.account, object.metadata.namespace, role].join('/'),
+    );
     lanes.enter(object);
     try {
       const decided = roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
-        this.decide(object, goal, { session, inputs, lane }, context),
+        this.decide(object, goal, { session, inputs: inputs.right, record, lane }, context),
       );
       return await (decided ?? end(newReason('NotNow', { because: 'another reconcile decides about the same role' })));
     } finally {
@@ -242,55 +248,29 @@ export class Reconciler {
     work: AwsWork,
     context: ReconcileContext,
   ): Promise<Requeue> {
-    const read = await this.readAws(object, goal, work, context);
-    if (E.isLeft(read)) return this.finish({ object, end: read.left, isAuthenticated: true }, goal, context);
-    const { desired, observed } = read.right;
+    const looking = lookingFor(object, goal, work);
+    const read = await this.readAws(looking, goal, work, context);
+    if (E.isLeft(read)) return this.finishUnread({ object, end: read.left, isAuthenticated: true }, goal, context);
+    const observed = read.right;
+    const desired = this.desire(looking, work, observed);
+    if (E.isLeft(desired))
+      return this.finishUnread({ object, end: desired.left, isAuthenticated: true }, goal, context);
     if (recordOf(object).deleting === true && !isDeleting(object)) {
-      if (isMovedWhileDeleted(object, desired, observed)) return this.finisher.resumeDeletion(object, context);
+      if (isMovedWhileDeleted(object, desired.right, observed)) return this.finisher.resumeDeletion(object, context);
       this.options.recordEvent(object, IGNORED_DELETION);
     }
-    return this.finish(await this.changeAws(object, goal, work, read.right, context), goal, context);
+    const result = await this.changeAws(object, goal, work, { desired: desired.right, observed }, context);
+    return this.finisher.finish(result, context);
   }
 
-  /**
-   * Records that the deletion has begun, because `clusterctl move` drops the deletionTimestamp and keeps annotations.
-   * Returns `undefined` if another client wrote or deleted the object first.
-   */
-  private async recordDeletion(object: AWSFargateProfile, signal: AbortSignal): Promise<AWSFargateProfile | undefined> {
-    if (!isDeleting(object) || !hasFinalizer(object)) return object;
-    const read = readRecord(object);
-    if (read.kind === 'recorded' && (read.record.deleting === true || read.record.in.kind === 'none')) return object;
-    const record: ProfileRecord = { ...this.recordWithMemory(object), deleting: true };
-    return this.options.profileWriter.patchMetadata(object, recordPatch(object, record), signal);
-  }
-
-  private rememberLostRecord(object: AWSFargateProfile): void {
-    const { retryStore, clock } = this.options;
-    if (readRecord(object).kind !== 'absent' || retryStore.get(object).recorded !== undefined) return;
-    retryStore.update(object, (state) => ({
-      ...state,
-      unanswered: withLostRecord(state.unanswered ?? {}, clock.monotonic()),
-    }));
-  }
-
-  private recordWithMemory(object: AWSFargateProfile): ProfileRecord {
-    const { recorded } = this.options.retryStore.get(object);
-    const read = readRecord(object);
-    const fromStatus = read.kind === 'recorded' ? EMPTY_RECORD : recordOf(object);
-    return mergeRecords(read, fromStatus, recorded);
-  }
-
-  /**
-   * Adds the control plane's finalizer, opens a session, and collects what other objects want for the role. A Left ends
-   * the reconcile.
-   */
+  /** Adds the control plane's finalizer, and opens a session with the object's identity. A Left ends the reconcile. */
   private async openAws(
     object: AWSFargateProfile,
     goal: PursueGoal,
     { signal, logger }: ReconcileContext,
-  ): Promise<E.Either<ReconcileResult, Pick<AwsWork, 'session' | 'inputs'>>> {
-    const { sessions, profiles, controlPlaneFinalizer, limits, retryStore, leadership } = this.options;
-    const guarded =
+  ): Promise<E.Either<Reason, Pick<DesiredInputs, 'controlPlaneFacts'> & Pick<AwsWork, 'session'>>> {
+    const { sessions, profiles, controlPlaneFinalizer, leadership } = this.options;
+    const controlPlaneFacts =
       goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
     const mutationBudget = (): Ms => mutationTimeLeft(leadership);
     const key = keyOf(object);
@@ -299,10 +279,19 @@ export class Reconciler {
       return lookup.kind === 'found' ? lookup.object : object;
     };
     const opened = await openSession(sessions, object, goal, { signal, logger, mutationBudget, latest });
-    if (E.isLeft(opened)) return E.left({ object, end: opened.left });
-    const session = opened.right;
-    const facts = guarded && (await completeEksClusterFacts(session, object, goal.target, guarded, limits));
-    if (facts !== undefined && E.isLeft(facts)) return E.left({ object, end: facts.left, isAuthenticated: true });
+    return E.isLeft(opened) ? opened : E.right({ session: opened.right, controlPlaneFacts });
+  }
+
+  /** Collects everything but the facts in AWS that decides what is desired. A Left ends the reconcile. */
+  private async collectInputs(
+    object: AWSFargateProfile,
+    goal: PursueGoal,
+    session: Session,
+    held: ControlPlaneFacts | undefined,
+  ): Promise<E.Either<Reason, DesiredInputs>> {
+    const { profiles, limits, retryStore } = this.options;
+    const facts = held && (await completeEksClusterFacts(session, object, goal.target, held, limits));
+    if (facts !== undefined && E.isLeft(facts)) return facts;
     const controlPlaneFacts = facts?.right;
     const ofSharers =
       controlPlaneFacts &&
@@ -312,68 +301,86 @@ export class Reconciler {
         limits,
         controlPlaneTags: controlPlaneFacts.controlPlaneTags,
       });
-    const inputs: DesiredInputs = {
+    return E.right({
       ...goal,
       ...ofSharers,
       controlPlaneFacts,
       account: session.account,
       limits,
       isQuotaExceeded: retryStore.get(object).waiting?.name === 'QuotaExceeded',
-      now: session.now(),
-    };
-    return E.right({ session, inputs });
+    });
+  }
+
+  /**
+   * Returns the record, which is the annotation merged with this process's memory. Records also that the deletion has
+   * begun, because `clusterctl move` drops the deletionTimestamp and keeps annotations. Returns `undefined` if another
+   * client wrote or deleted the object first.
+   */
+  private async recordDeletion(
+    before: AWSFargateProfile,
+    signal: AbortSignal,
+  ): Promise<{ readonly object: AWSFargateProfile; readonly record: ProfileRecord } | undefined> {
+    const { profileWriter, retryStore } = this.options;
+    const read = readRecord(before);
+    const { recorded } = retryStore.get(before);
+    if (read.kind === 'absent' && recorded === undefined) this.rememberLostRecord(before);
+    const fromStatus = read.kind === 'recorded' ? EMPTY_RECORD : recordOf(before);
+    const record = mergeRecords(read, fromStatus, recorded);
+    const isRecorded = read.kind === 'recorded' && (read.record.deleting === true || read.record.in.kind === 'none');
+    if (!isDeleting(before) || !hasFinalizer(before) || isRecorded) return { object: before, record };
+    const deleting: ProfileRecord = { ...record, deleting: true };
+    const object = await profileWriter.patchMetadata(before, recordPatch(before, deleting), signal);
+    return object && { object, record: deleting };
+  }
+
+  private rememberLostRecord(object: AWSFargateProfile): void {
+    const { retryStore, clock } = this.options;
+    retryStore.update(object, (state) => ({
+      ...state,
+      unanswered: withLostRecord(state.unanswered ?? {}, clock.monotonic()),
+    }));
   }
 
   /**
    * Reads AWS, with a glance (only the recorded profiles) if that is enough, else with a survey (all profiles of the
-   * EKS cluster). Then decides what is desired.
+   * EKS cluster). The lane learns which profiles EKS is changing.
    */
   private async readAws(
-    object: AWSFargateProfile,
+    looking: Looking,
     { target, unwanted, abandonment }: PursueGoal,
-    { session, inputs, lane }: AwsWork,
+    { session, lane }: AwsWork,
     { signal }: ReconcileContext,
-  ): Promise<E.Either<Reason, AwsRead>> {
-    const { retryStore, clock } = this.options;
-    const record = this.recordWithMemory(object);
-    const place = placeOf(target, session.account);
-    const looking: Looking = {
-      object,
-      identity: identityOf(object, inputs, place, baseNameOf(object, record)),
-      record,
-      isLeaving: inputs.controlPlaneFacts === undefined,
-      isClusterLeaving: abandonment === 'removeFinalizer',
-    };
+  ): Promise<E.Either<Reason, Observed>> {
+    const call = callContext(target, { session, abandonment });
     const seen = await this.look(session, looking);
-    if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, callContext(target, { session, abandonment })));
-    const { profiles } = seen.right;
-    const gone = record.profiles.filter(({ name }) => profiles.every((each) => each.name !== name));
-    const own = [...oursOf({ ...looking, adoptionPolicy: 'Owned' }, profiles), ...gone].map(({ name }) => name);
-    this.options.lanes.compare(lane, object, profiles, own);
+    if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, call));
+    this.options.lanes.compare(lane, looking.object, seen.right.profiles, ownNames(looking, seen.right));
     const read = await this.accessEntries.complete(session, { target, abandonment }, looking, seen.right, signal);
     if (E.isLeft(read)) return read;
     const protection =
       unwanted === 'retain' ? E.right(undefined) : await readDeletionProtection(session.clusters, looking, seen.right);
-    if (E.isLeft(protection))
-      return E.left(reasonForFailure(protection.left, callContext(target, { session, abandonment })));
-    const observed = { ...read.right, deletionProtection: protection.right };
+    if (E.isLeft(protection)) return E.left(reasonForFailure(protection.left, call));
+    return E.right({ ...read.right, deletionProtection: protection.right });
+  }
+
+  /** Brings the record up to date with what AWS shows, and decides what is desired. A Left ends the reconcile. */
+  private desire(looking: Looking, { session, inputs }: AwsWork, observed: Observed): E.Either<Reason, Desired> {
+    const { retryStore, clock } = this.options;
+    const { object, identity, record } = looking;
     const now = clock.monotonic();
     const { unanswered = {} } = retryStore.update(object, (state) => ({
       ...state,
       unanswered: withUnanswered(state.unanswered ?? {}, record, now),
     }));
-    const { identity } = looking;
     const updated = updateRecord(record, seenBy(looking, observed), {
       unanswered,
       now,
       takeOver: takenOver(object),
-      fitsSpec: (profile) => (looking.isLeaving ? false : fitsSpec(object, identity, profile, () => true)),
+      fitsSpec: (profile) => !looking.isLeaving && fitsSpec(object, identity, profile, () => true),
     });
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
     if (updated.elsewhere.length > 0) retryStore.update(object, ({ surveyed: _until, ...state }) => state);
-    // `now` is AWS's time, as of its last answer.
-    const desired = desiredFor(object, { ...inputs, now: session.now() }, updated, observed);
-    return E.isLeft(desired) ? desired : E.right({ desired: desired.right, observed });
+    return desiredFor(object, inputs, updated, observed, session.now());
   }
 
   private async look(session: Session, looking: Looking): Promise<E.Either<AwsFailure, ProfilesAndRoles>> {
@@ -397,7 +404,7 @@ export class Reconciler {
     before: AWSFargateProfile,
     { target }: PursueGoal,
     { session, inputs, lane }: AwsWork,
-    { desired, observed }: AwsRead,
+    { desired, observed }: { readonly desired: Desired; readonly observed: Observed },
     context: ReconcileContext,
   ): Promise<ReconcileResult> {
     const { retryStore } = this.options;
@@ -428,19 +435,12 @@ export class Reconciler {
       throw error;
     }
     const record = recordAtEnd(state.record, desired, observed, execution);
-    const end = mayEnd(execution.end, desired, observed, record)
-      ? execution.end
-      : newReason('Outdated', { because: 'AWS has to be read once more before the object may go' });
+    const end =
+      execution.end !== 'released' || mayRelease(desired, observed, record)
+        ? execution.end
+        : newReason('Outdated', { because: 'AWS has to be read once more before the object may go' });
     const after = observedAfter(observed, execution.steps);
     return { object: state.object, end, facts: { desired, observed, after, plan: planned }, execution, record };
-  }
-
-  /** A role in spec.roleARN is never changed, so it needs no lock. */
-  private rolesToLock(object: AWSFargateProfile): readonly string[] {
-    const recorded = this.recordWithMemory(object).roles.filter(({ managed }) => managed !== false);
-    const asked = roleNameOf(object);
-    const names = [...recorded.map(({ name }) => name), ...(asked === undefined ? [] : [asked])];
-    return [...new Set(names.map((name) => name.toLowerCase()))];
   }
 
   private changesOnRecord(lane: string, object: AWSFargateProfile) {
@@ -450,9 +450,10 @@ export class Reconciler {
     });
   }
 
-  private finish(result: ReconcileResult, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
-    const { object, end, facts } = result;
-    return facts === undefined && end !== 'inSync' && canReleaseUnasked(object, goal, end)
+  /** Finishes a reconcile that has ended before AWS was read completely. */
+  private finishUnread(result: UnreadResult, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
+    const { object, end } = result;
+    return canReleaseUnasked(object, goal, end)
       ? this.finisher.releaseWithoutCredentials(object, end, context)
       : this.finisher.finish(result, context);
   }
@@ -489,15 +490,41 @@ export class Reconciler {
   }
 }
 
+/** What a reconcile needs to read and change AWS. */
 interface AwsWork {
   readonly session: Session;
   readonly inputs: DesiredInputs;
+  /** The record before AWS was read. */
+  readonly record: ProfileRecord;
   readonly lane: string;
 }
 
-interface AwsRead {
-  readonly desired: Desired;
-  readonly observed: Observed;
+type UnreadResult = Pick<ReconcileResult, 'object' | 'isAuthenticated'> & { readonly end: Reason };
+
+const lookingFor = (
+  object: AWSFargateProfile,
+  { target, abandonment }: PursueGoal,
+  { session, inputs, record }: AwsWork,
+): Looking => ({
+  object,
+  identity: identityOf(object, inputs, placeOf(target, session.account), baseNameOf(object, record)),
+  record,
+  isLeaving: inputs.controlPlaneFacts === undefined,
+  isClusterLeaving: abandonment === 'removeFinalizer',
+});
+
+/** Returns the names of the object's profiles in EKS, and of recorded profiles that EKS does not show. */
+function ownNames(looking: Looking, { profiles }: ProfilesAndRoles): readonly string[] {
+  const gone = looking.record.profiles.filter(({ name }) => profiles.every((each) => each.name !== name));
+  return [...oursOf({ ...looking, adoptionPolicy: 'Owned' }, profiles), ...gone].map(({ name }) => name);
+}
+
+/** A role in spec.roleARN is never changed, so it needs no lock. */
+function rolesToLock(object: AWSFargateProfile, { roles }: ProfileRecord): readonly string[] {
+  const recorded = roles.filter(({ managed }) => managed !== false);
+  const asked = roleNameOf(object);
+  const names = [...recorded.map(({ name }) => name), ...(asked === undefined ? [] : [asked])];
+  return [...new Set(names.map((name) => name.toLowerCase()))];
 }
 
 /**
@@ -521,16 +548,9 @@ const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
 const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { profiles }: Observed): boolean =>
   isStatusLost(object) && oursOf(desired, profiles).every((found) => isEntryOf(recordOf(object).profiles, found));
 
-/** A deletion is complete only after a read of all profiles, and if the record lists nothing left in AWS. */
-const mayEnd = (
-  end: ReconcileEnd,
-  { profile, unwanted }: Desired,
-  { depth }: Observed,
-  record: ProfileRecord,
-): boolean =>
-  end !== 'inSync' ||
-  profile !== undefined ||
-  (depth === 'survey' && (unwanted === 'retain' || !isAnythingLeft(record)));
+/** An object may go only after a read of all profiles, and if the record lists nothing left in AWS. */
+const mayRelease = ({ unwanted }: Desired, { depth }: Observed, record: ProfileRecord): boolean =>
+  depth === 'survey' && (unwanted === 'retain' || !isAnythingLeft(record));
 
 const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../api/names.ts';
 import type { ProfileRecord, RecordedProfile, RecordedRole } from '../shared/record.ts';
-import type { Mutation, MutationOutcome } from './model/change.ts';
+import type { Mutation, MutationOutcome, ReconcileEnd } from './model/change.ts';
 import type { Observed } from './model/observed-state.ts';
-import type { ReconcileEnd } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
 import {
   hasAnythingInAws,

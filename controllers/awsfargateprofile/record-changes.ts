@@ -5,10 +5,9 @@ import { type ProfileRecord, type RecordedProfile, type RecordedRole, profileIdO
 import { isAsDesired } from './plan/compare.ts';
 import { activeSince } from './plan/replace.ts';
 import type { Desired } from './model/desired-state.ts';
-import { type Mutation, subjectOf, type MutationOutcome, isWithoutEffect } from './model/change.ts';
+import { type Mutation, type MutationOutcome, type ReconcileEnd, isWithoutEffect, subjectOf } from './model/change.ts';
 import { type Observed, findProfile, findRole } from './model/observed-state.ts';
 import { isRoleTaggedOurs, ownershipOf } from './model/identity.ts';
-import type { ReconcileEnd } from './model/result.ts';
 import { isEntryOf, withLast } from './update-record.ts';
 import { ACTIVE } from './model/profile-status.ts';
 

@@ -59,7 +59,7 @@ function managedRole(spec: Partial<AWSFargateProfileSpec> = {}, over: Partial<De
 
 function refusalOf(parts: ObjectParts, over: Partial<DesiredInputs> = {}, seen = observed()): string {
   const object = anObject(parts);
-  const desired = desiredFor(object, desiredInputs(over), updatedRecordFor(object, seen, over), seen);
+  const desired = desiredFor(object, desiredInputs(over), updatedRecordFor(object, seen, over), seen, NOW);
   return E.isLeft(desired) ? textOf(desired.left) : 'none';
 }
 

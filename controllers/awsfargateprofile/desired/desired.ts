@@ -42,16 +42,18 @@ export interface DesiredInputs {
   /** The lower-case keys of the tags that other objects want on the role. */
   readonly keysOfOthers?: readonly string[];
   readonly isQuotaExceeded: boolean;
-  /** AWS's time, in ms since 1970. */
-  readonly now: Ms;
 }
 
-/** Without `controlPlaneFacts`, no profile or role is desired. A Left says why AWS cannot fulfill the spec. */
+/**
+ * Without `controlPlaneFacts`, no profile or role is desired. A Left says why AWS cannot fulfill the spec. `awsTime` is
+ * AWS's time as of its last answer, in ms since 1970.
+ */
 export function desiredFor(
   object: AWSFargateProfile,
   inputs: DesiredInputs,
   { record, elsewhere, isLost }: UpdatedRecord,
   observed: Observed,
+  awsTime: Ms,
 ): E.Either<Reason, Desired> {
   const { target, controlPlaneFacts, unwanted, abandonment, limits } = inputs;
   const place = placeOf(target, inputs.account);
@@ -65,7 +67,7 @@ export function desiredFor(
     unwanted,
     abandonment,
     isClusterLeaving: abandonment === 'removeFinalizer',
-    now: inputs.now,
+    now: awsTime,
     isReplaceable: isPursued && isReplaceable(object),
     keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,
     drainTimeout: parseDuration(object.spec.updateStrategy?.replace?.drainTimeout ?? '') ?? 0,

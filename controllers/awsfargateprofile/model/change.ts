@@ -30,11 +30,17 @@ export interface Change {
  */
 export type Health = 'inSync' | 'works' | 'broken' | 'notRead';
 
+/**
+ * `inSync`: AWS matches the spec. `released`: nothing in AWS depends on the object any more, so the object may go. Any
+ * other end is the reason why the changes stop.
+ */
+export type ReconcileEnd = 'inSync' | 'released' | Reason;
+
 export interface Plan {
   readonly changes: readonly Change[];
   /** These changes clean up after a replacement. A failure is reported but does not change Ready. */
   readonly leftovers: readonly Change[];
-  readonly end: 'inSync' | Reason;
+  readonly end: ReconcileEnd;
   readonly profile: Health;
   readonly role: Health;
   readonly notices: readonly Reason[];

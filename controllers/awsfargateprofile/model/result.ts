@@ -4,9 +4,7 @@ import type { ProfileRecord } from '../../shared/record.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import type { Desired } from './desired-state.ts';
 import type { Observed } from './observed-state.ts';
-import type { KeptRole, Step, Plan } from './change.ts';
-
-export type ReconcileEnd = 'inSync' | Reason;
+import type { KeptRole, Plan, ReconcileEnd, Step } from './change.ts';
 
 export interface Execution {
   end: ReconcileEnd;
@@ -56,7 +54,7 @@ export interface CompletedReconcile extends ReconcileResult {
 }
 
 export const reasonOf = ({ end }: Pick<ReconcileResult, 'end'>): Reason | undefined =>
-  end === 'inSync' ? undefined : end;
+  end === 'inSync' || end === 'released' ? undefined : end;
 
 /** True for a reason that lasts while the desired profile already serves pods and the replaced profile still exists. */
 export const isOfReplacement = ({ name }: Reason): boolean =>

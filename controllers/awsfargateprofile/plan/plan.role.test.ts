@@ -408,7 +408,7 @@ describe('plan, about the role', () => {
 
   const messageFor = (spec: Partial<AWSFargateProfileSpec>, seen: Observed, status: AWSFargateProfileStatus = {}) => {
     const { end } = planFor(living({ spec, status }), seen);
-    return end === 'inSync' ? end : `${end.name}: ${messageOf(end)}`;
+    return typeof end === 'string' ? end : `${end.name}: ${messageOf(end)}`;
   };
 
   describe('and the advice about a role that the controller may not change', () => {

@@ -668,7 +668,7 @@ describe('plan', () => {
   it('names the adoptionPolicy that would adopt a foreign profile, if any', () => {
     const adoptionOf = (policy: AdoptionPolicy, tags: Readonly<Record<string, string>>) => {
       const planned = planFor(ofSpec({ adoptionPolicy: policy }), withStatus('ACTIVE', tags));
-      return planned.end !== 'inSync' && planned.end.name === 'ProfileNotOwned'
+      return typeof planned.end !== 'string' && planned.end.name === 'ProfileNotOwned'
         ? planned.end.facts.adoption
         : describePlan(planned);
     };

@@ -41,7 +41,7 @@ export function plan(desired: Desired, observed: Observed): Plan {
   return {
     changes,
     leftovers: removals,
-    end: end ?? 'inSync',
+    end: end ?? (desired.profile === undefined ? 'released' : 'inSync'),
     profile: profileHealth(desired, observed),
     role: roleHealth(desired, observed),
     notices: notices.filter((notice) => notice !== undefined),

@@ -236,15 +236,16 @@ function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile
  * message while the controller retries once more.
  */
 function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
-  const { object, end, attempts, waited } = reconcile;
+  const { object, attempts, waited } = reconcile;
+  const reason = reasonOf(reconcile);
   const observedGeneration = object.metadata.generation ?? 0;
-  const shown = end === 'inSync' ? noticeAfter(reconcile) : nature === 'human' ? end : undefined;
+  const shown = reason === undefined ? noticeAfter(reconcile) : nature === 'human' ? reason : undefined;
   if (shown !== undefined) {
     const message = messageOf(shown, waited);
     return { type: 'Stalled', status: 'True', observedGeneration, reason: shown.name, message };
   }
   const before = conditionOf(object.status?.conditions, 'Stalled');
-  const isWaiting = nature === 'wait' || end === 'inSync';
+  const isWaiting = nature === 'wait' || reason === undefined;
   const isRetried = isWaiting && attempts >= ATTEMPTS_UNTIL_STALLED && before?.status === 'True';
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }

@@ -269,9 +269,9 @@ function eventOfUnreadableProtection({ facts }: CompletedReconcile): readonly Ev
   ];
 }
 
-function eventsOfKeptRoles({ end, execution }: CompletedReconcile): readonly EventSpec[] {
-  if (end !== 'inSync') return [];
-  return (execution?.kept ?? []).map(({ name, usedBy }) =>
+function eventsOfKeptRoles(reconcile: CompletedReconcile): readonly EventSpec[] {
+  if (reasonOf(reconcile) !== undefined) return [];
+  return (reconcile.execution?.kept ?? []).map(({ name, usedBy }) =>
     normal('KeptIAMRole', `Kept fargate IAM role "${name}", because ${usedBy} uses it`),
   );
 }

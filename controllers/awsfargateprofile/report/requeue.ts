@@ -1,7 +1,7 @@
 import type { Requeue } from 'controller-runtime/controller';
 import type { Clock, Ms, Random } from 'controller-runtime/env';
 import type { QueuePriority } from 'controller-runtime/queue';
-import type { ReconcileResult } from '../model/result.ts';
+import { type ReconcileResult, reasonOf } from '../model/result.ts';
 import { type Reason, natureOf, pollOf } from '../reasons/reasons.ts';
 import { CONFLICT, backOff } from '../../shared/requeue.ts';
 
@@ -19,8 +19,10 @@ export interface RequeueOptions {
 const JITTER = 0.1;
 
 /** Returns the reason why the reconcile ended or, if AWS matches the spec, what the object still waits for. */
-export const pendingAfter = ({ end, execution, facts }: Pick<ReconcileResult, 'end' | 'execution' | 'facts'>) =>
-  end === 'inSync' ? (execution?.notices[0] ?? facts?.plan.notices.find((notice) => natureOf(notice) === 'wait')) : end;
+export const pendingAfter = (result: Pick<ReconcileResult, 'end' | 'execution' | 'facts'>): Reason | undefined =>
+  reasonOf(result) ??
+  result.execution?.notices[0] ??
+  result.facts?.plan.notices.find((notice) => natureOf(notice) === 'wait');
 
 export interface Pending {
   /** How long the object has waited for this reason. */
@@ -43,7 +45,7 @@ export function requeueAfter(
   if (reason.name === 'Outdated') return backOff(reason.facts.because);
   const next = { kind: 'after', delay: delayFor(reason, pending, options), reason: reason.name } as const;
   const { isTransit } = pending;
-  const priority = result.end === 'inSync' ? (isTransit ? 'urgent' : 'low') : priorityAfter(reason, isTransit);
+  const priority = reasonOf(result) === undefined ? (isTransit ? 'urgent' : 'low') : priorityAfter(reason, isTransit);
   return priority === undefined ? next : { ...next, priority };
 }
 

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import type { Observed } from '../model/observed-state.ts';
-import type { CompletedReconcile, ReconcileEnd } from '../model/result.ts';
+import type { ReconcileEnd } from '../model/change.ts';
+import type { CompletedReconcile } from '../model/result.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { statusAfter } from './status.ts';
 import {
@@ -97,7 +98,6 @@ describe('statusAfter', () => {
   });
   const gone = newReason('EKSClusterNotFound', { cluster: EKS_CLUSTER, region: 'eu-west-1' });
   const { conditions: _conditions, ...known } = READY;
-  const leaving = aDeletedObject();
   const rows: readonly Row[] = [
     [
       'records what AWS reports',
@@ -203,12 +203,6 @@ describe('statusAfter', () => {
       'stays provisioned when the profile fails later',
       observedReconcile({ object: ready(), end: failedCreate, seen: failed }),
       { initialization: { provisioned: true } },
-    ],
-    [
-      'is not provisioned after a completed deletion',
-      completedReconcile({ object: leaving, desired: desiredOfDeletion(leaving), seen: observed() }),
-      {},
-      'initialization',
     ],
   ];
   for (const [what, reconcile, has, ...lacks] of rows)

@@ -27,7 +27,7 @@ export function statusAfter(reconcile: CompletedReconcile): AWSFargateProfileSta
     observedGeneration: object.metadata.generation ?? 0,
     ready: conditionOf(conditions, 'Ready')?.status === 'True',
     deletionPolicy: effectiveDeletionPolicy(object),
-    ...(isProvisioned(reconcile) && { initialization: { ...before.initialization, provisioned: true } }),
+    ...(reconcile.end === 'inSync' && { initialization: { ...before.initialization, provisioned: true } }),
     conditions,
   };
 }
@@ -53,8 +53,6 @@ export function pausedStatus(object: AWSFargateProfile, by: readonly string[], n
   const conditions = mergeConditions(before.conditions ?? [], updates, formatTimestamp(now));
   return { ...before, deletionPolicy: effectiveDeletionPolicy(object), conditions };
 }
-
-const isProvisioned = ({ object, end }: CompletedReconcile): boolean => end === 'inSync' && !isDeleting(object);
 
 function observedStatus(
   reconcile: CompletedReconcile,

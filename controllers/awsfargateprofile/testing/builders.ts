@@ -183,7 +183,6 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
     account: ACCOUNT,
     limits: NO_LIMITS,
     isQuotaExceeded: false,
-    now: NOW,
     ...over,
   };
 }
@@ -194,7 +193,7 @@ export function desiredOf(
   over: Partial<DesiredInputs> = {},
   seen: Observed = observed(),
 ): Desired {
-  const desired = desiredFor(object, desiredInputs(over), updatedRecordFor(object, seen, over), seen);
+  const desired = desiredFor(object, desiredInputs(over), updatedRecordFor(object, seen, over), seen, NOW);
   if (E.isLeft(desired)) throw new Error(`no desired state: ${JSON.stringify(desired.left)}`);
   return desired.right;
 }

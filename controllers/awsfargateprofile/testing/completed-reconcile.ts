@@ -1,10 +1,10 @@
 import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { Step } from '../model/change.ts';
+import type { ReconcileEnd, Step } from '../model/change.ts';
 import { plan } from '../plan/plan.ts';
 import { recordAtEnd } from '../record-changes.ts';
 import { type Observed, observedAfter } from '../model/observed-state.ts';
-import type { CompletedReconcile, Execution, ReconcileEnd } from '../model/result.ts';
+import type { CompletedReconcile, Execution } from '../model/result.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { type ObjectParts, NOW, PROFILE, CREATED_AT, aProfile, anObject, asDesired, desiredOf } from './builders.ts';
 

@@ -78,7 +78,9 @@ export const DESTRUCTIVE: readonly Mutation[] = [DELETE_PROFILE, DELETE_ROLE, ST
  * it before the deletion of its role.
  */
 export function describePlan({ changes, leftovers, end, notices }: Plan): string {
-  const last = [end === 'inSync' ? 'in order' : `stop: ${end.name}`, ...notices.map(({ name }) => name)].join(': ');
+  const last = [typeof end === 'string' ? 'in order' : `stop: ${end.name}`, ...notices.map(({ name }) => name)].join(
+    ': ',
+  );
   return [
     ...[...changes, ...leftovers].map(({ mutation, optional }) => describeMutation(mutation) + (optional ? '?' : '')),
     last,

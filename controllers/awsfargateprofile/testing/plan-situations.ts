@@ -217,7 +217,7 @@ export function planFor(situation: Situation): Planned | undefined {
     controlPlaneFacts: isDeleted ? undefined : { ...CONTROL_PLANE_FACTS, creationBlocker },
     isQuotaExceeded,
   };
-  const desired = desiredFor(object, desiredInputs(inputs), updatedRecordFor(object, seen, inputs, age), seen);
+  const desired = desiredFor(object, desiredInputs(inputs), updatedRecordFor(object, seen, inputs, age), seen, NOW);
   return E.isLeft(desired) ? undefined : { ...situation, desired: desired.right, plan: plan(desired.right, seen) };
 }
 
