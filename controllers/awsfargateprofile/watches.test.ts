@@ -338,6 +338,13 @@ describe('connectWatches', () => {
       expect(await takeQueued()).to.deep.equal(['web']);
     });
 
+    it('enqueues the objects without an identity for AWSClusterControllerIdentity default', async () => {
+      const withoutCluster = profile('alone', {}, READY, { clusterName: 'gone' });
+      await fillCaches(profile('web', {}, { ...READY, identityRef: TENANT }), withoutCluster);
+      identitiesChanged(({ kind, name }) => kind === 'AWSClusterControllerIdentity' && name === 'default');
+      expect(await takeQueued()).to.have.members(['web', 'alone']);
+    });
+
     it('looks only at the objects of the namespace after a change of a namespace', async () => {
       const inTeamB = { namespace: 'team-b' };
       await fillCaches(profile('web', {}, { ...READY, identityRef: TENANT }));

@@ -184,6 +184,13 @@ describe('resolveIdentity', () => {
     expect(describeChain(undefined, cachesOf([], { [CONTROLLER]: 'not served' }))).to.equal('(the manager)');
   });
 
+  it('lets AWSClusterControllerIdentity default decide about a namespace, even without a reference to it', () => {
+    const caches = cachesOf([manager({ allowedNamespaces: { list: ['team-b'] } })]);
+    expect(describeChain(undefined, caches)).to.match(
+      /^IdentityNotAllowed: AWSClusterControllerIdentity "default" does not allow namespace "team-a"/,
+    );
+  });
+
   it('allows a namespace that the selector selects', () => {
     const selective = keys('keys', { allowedNamespaces: { selector: { matchLabels: { team: 'a' } } } });
     const caches = cachesOf([selective, namespaceObject('team-a', { team: 'a' })]);

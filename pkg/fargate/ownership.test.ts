@@ -88,6 +88,7 @@ describe('The ownership', () => {
         role({ ...OURS, ...OF_CAPA }, SHARED_ROLE),
         foreign('all Fargate profiles of Cluster API Provider AWS, which share this role', true),
       ],
+      ['the tag of another cluster in another case', role({ 'Kubernetes.io/Cluster/stage': 'owned' }), OF_STAGE],
       ['a cluster tag of the value "shared"', role({ [CAPA]: 'shared' }), unclaimed],
       ['no tags', role({}), unclaimed],
     ],

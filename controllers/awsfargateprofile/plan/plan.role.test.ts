@@ -17,6 +17,7 @@ import {
   POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_ID,
+  RECORDED,
   ROLE,
   ROLE_ARN,
   ROLE_TAGS,
@@ -243,6 +244,12 @@ describe('plan, about the role', () => {
       ['has another path', ofSpec(elsewhere), alone({}), 'strip pod policy; delete role; stop: Outdated'],
       ['has another path and is used by our profile', ofSpec(elsewhere), asDesired(), 'stop: SpecDiffers'],
       [
+        'has another path and is used by our profile, which has never served',
+        living({ spec: elsewhere, record: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } }),
+        asDesired(),
+        'delete different profile; stop: DeletingProfile',
+      ],
+      [
         'has another path and is used by a foreign profile',
         movedAmongForeign,
         observed({ profile: aProfile({ name: ProfileName.of('former'), tags: FOREIGN_TAGS }), role: aRole() }),
@@ -328,6 +335,19 @@ describe('plan, about the role', () => {
       ['has the ARN in spec.roleARN', brought, sharedRole(), USE_SHARED],
       ['has the ARN in spec.roleARN, and drifted', brought, liveShared({ tags: ROLE_TAGS, attached: [] }), 'in order'],
     ],
+  });
+
+  it('rejects a role beyond the limits with the same reason whether or not it exists, and whatever it trusts', () => {
+    const { end } = planFor(limited(limitedArn), observed());
+    expect(end).to.have.property('name', 'NotAllowedByOperator');
+    for (const over of [{}, { trust: TRUST_POLICIES.forNodes }])
+      expect(planFor(limited(limitedArn), sharedRole(over)).end).to.deep.equal(end);
+  });
+
+  it('creates nothing beyond the limits even if the status says that the object was provisioned', () => {
+    const status = { ...RECORDED, ...PROVISIONED, profileName: PROFILE };
+    for (const parts of [{ status }, { status, metadata: { annotations: {} } }])
+      expect(describePlan(planFor(limited({ roleAdditionalPolicies: [THEIRS] }, parts), observed()))).to.equal(DENIED);
   });
 
   describe('and the authentication mode of the EKS cluster', () => {

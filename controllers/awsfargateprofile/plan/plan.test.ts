@@ -679,9 +679,19 @@ describe('plan', () => {
       expect(adoptionOf(policy, FOREIGN_TAGS), 'another object').to.equal(undefined);
   });
 
+  it('says that adoptionPolicy Never forbids the adoption of a profile of Cluster API Provider AWS', () => {
+    expect(planFor(never, withStatus('ACTIVE', CAPA_TAGS)))
+      .to.have.nested.property('end.facts.whose')
+      .that.contains('Cluster API Provider AWS, and spec.adoptionPolicy Never forbids its adoption');
+  });
+
   it('creates the profile with the values of the spec', () => {
-    const spec = { subnetIDs: ['subnet-0c'], selectors: [{ namespace: 'web', labels: { a: 'x' } }] };
-    expect(planFor(ofSpec(spec), withRoleAlone()).changes).to.deep.equal([
+    const spec = {
+      subnetIDs: ['subnet-0c'],
+      selectors: [{ namespace: 'web', labels: { a: 'x' } }],
+      additionalTags: { team: 'x' },
+    };
+    expect(planFor(ofSpec(spec), withRoleAlone(TAGGED_ROLE)).changes).to.deep.equal([
       {
         mutation: {
           kind: 'createProfile',
@@ -691,7 +701,7 @@ describe('plan', () => {
             podExecutionRoleArn: ROLE_ARN,
             subnets: ['subnet-0c'],
             selectors: [{ namespace: 'web', labels: { a: 'x' } }],
-            tags: PROFILE_TAGS,
+            tags: { ...PROFILE_TAGS, ...recordTag('tag team'), team: 'x' },
           },
         },
       },
