@@ -1,21 +1,9 @@
 import { expect } from 'chai';
 import { fieldAt } from 'controller-runtime/json';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
-import {
-  AT_ONCE,
-  PROFILE,
-  ROLE,
-  WEB,
-  changeRoleByHand,
-  patchControlPlane,
-  patchWeb,
-  startUntilReady,
-} from './phases/phase.ts';
+import { PROFILE, ROLE, WEB, changeRoleByHand, patchControlPlane, patchWeb, startUntilReady } from './phases/phase.ts';
 import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-
-const READ_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
-const TAGS = { team: 'shop', stage: 'test' };
 
 const profileIn = (world: SimulatedWorld) => world.eksProfile(WEB) ?? expect.fail('there is no Fargate profile');
 const roleIn = (world: SimulatedWorld) => world.role(WEB) ?? expect.fail('there is no role');
@@ -27,78 +15,11 @@ const canPodsJoin = (world: SimulatedWorld): boolean =>
 /** Creates an AWSFargateProfile that has been Ready for a while. */
 async function settled(spec: object = {}): Promise<SimulatedWorld> {
   const world = new SimulatedWorld();
-  world.aws.admin.putPolicy({ name: 'own' });
-  world.aws.admin.putPolicy({ name: 'limits' });
   await startUntilReady(world, spec);
   return world;
 }
 
 describe('a change in AWS by another client', () => {
-  const OWN = 'arn:aws:iam::123456789012:policy/own';
-  const LIMITS = 'arn:aws:iam::123456789012:policy/limits';
-  const cases: readonly (readonly [
-    what: string,
-    change: (world: SimulatedWorld) => void,
-    corrections: readonly string[],
-  ])[] = [
-    [
-      'of the tags of the profile is undone, and the tags of other owners stay',
-      (world) => {
-        const { stage: _removed, ...tags } = profileIn(world).tags;
-        setProfileTags(world, { ...tags, team: 'thieves', extra: 'kept' });
-      },
-      ['TagResource'],
-    ],
-    [
-      'of the tags of the role is undone, and the tags of other owners stay',
-      (world) => {
-        const { stage: _removed, ...tags } = roleIn(world).tags;
-        changeRoleByHand(world, ROLE, { tags: { ...tags, team: 'thieves', extra: 'kept' } });
-      },
-      ['TagRole'],
-    ],
-    [
-      'of the trust policy is undone',
-      (world) => changeRoleByHand(world, ROLE, { trustPolicy: CAPA_TRUST }),
-      ['UpdateAssumeRolePolicy'],
-    ],
-    [
-      'of the attached policies is undone, and policies of other owners stay',
-      (world) => changeRoleByHand(world, ROLE, { attachedPolicies: [READ_POLICY] }),
-      ['AttachRolePolicy', 'AttachRolePolicy'],
-    ],
-    [
-      'of the permissions boundary is undone',
-      (world) => changeRoleByHand(world, ROLE, { permissionsBoundary: READ_POLICY }),
-      ['PutRolePermissionsBoundary'],
-    ],
-  ];
-  for (const [what, change, corrections] of cases)
-    it(what, async () => {
-      const spec = { additionalTags: TAGS, roleAdditionalPolicies: [OWN], rolePermissionsBoundary: LIMITS };
-      const world = await settled(spec);
-      const [profile, role, { length }] = [profileIn(world), roleIn(world), world.mutations()];
-      change(world);
-      world.triggerReconcile(WEB);
-      await world.clock.advance(MINUTE);
-      expect(world.operations(length)).to.deep.equal(corrections);
-      const { extra: _ofProfile, ...profileTags } = profileIn(world).tags;
-      const { extra: _ofRole, ...roleTags } = roleIn(world).tags;
-      expect(profileTags).to.deep.equal(profile.tags);
-      expect({
-        ...roleIn(world),
-        tags: roleTags,
-        trustPolicy: JSON.parse(roleIn(world).trustPolicy) as unknown,
-      }).to.deep.equal({
-        ...role,
-        trustPolicy: JSON.parse(role.trustPolicy) as unknown,
-        attachedPolicies: roleIn(world).attachedPolicies,
-      });
-      expect(roleIn(world).attachedPolicies).to.include.members([EKS_POLICY, OWN]);
-      expect(world.isReady(WEB)).to.equal(true);
-      await world.deleteAndFinish(WEB);
-    });
-
   it('that deletes the profile makes a new one, also while EKS still deletes the old one', async () => {
     const world = await settled();
     const { arn } = profileIn(world);
@@ -183,17 +104,6 @@ describe('the tags of an object', () => {
     const { length } = world.mutations();
     await world.clock.advance(60 * MINUTE);
     expect(world.operations(length)).to.deep.equal([]);
-    await world.deleteAndFinish(WEB);
-  });
-
-  it('change nothing in AWS and do not block the deletion when the control plane makes them invalid', async () => {
-    const world = await settled({ additionalTags: TAGS });
-    const [before, { length }] = [[profileIn(world), roleIn(world)], world.mutations()];
-    patchControlPlane(world, { spec: { additionalTags: { 'aws:x': 'y' } } });
-    await world.reason(WEB, 'TagsInvalid', 'Stalled');
-    await world.clock.advance(AT_ONCE);
-    expect(world.operations(length)).to.deep.equal([]);
-    expect([profileIn(world), roleIn(world)]).to.deep.equal(before);
     await world.deleteAndFinish(WEB);
   });
 

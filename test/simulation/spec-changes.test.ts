@@ -1,12 +1,10 @@
 import { expect } from 'chai';
-import { PLURAL } from '../../api/v1beta2/index.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
-import { type SimulationOptions, SimulatedWorld } from './world/simulated-world.ts';
-import { PROFILE, ROLE, WEB, patchWeb, putForeignProfile, startAndApply, startUntilReady } from './phases/phase.ts';
-import { ACCOUNT, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { SimulatedWorld } from './world/simulated-world.ts';
+import { ROLE, WEB, patchWeb, putForeignProfile, startAndApply } from './phases/phase.ts';
+import { ACCOUNT, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { conditionsOf, statusOf } from './world/problems.ts';
 
-const SLOW: SimulationOptions = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
 const READ_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
 
 const arnOf = (path: string, name: string): string => `arn:aws:iam::${ACCOUNT}:role${path}${name}`;
@@ -43,26 +41,6 @@ describe('a change of the spec before the profile was first ACTIVE as wanted', (
     expect(world.eksProfile(WEB, 'right')?.selectors).to.deep.equal([{ namespace: 'right', labels: {} }]);
     expect(world.operations()).to.deep.equal(['CreateRole', 'AttachRolePolicy', 'CreateFargateProfile']);
     await world.deleteAndFinish(WEB);
-  });
-
-  it('of selectors and subnets replaces the profile when EKS has created it', async () => {
-    const world = new SimulatedWorld(SLOW);
-    startAndApply(world);
-    await world.reason(WEB, 'Creating');
-    await world.clock.advance(2 * SECOND);
-    const { arn, subnets = [] } = world.eksProfile(WEB) ?? {};
-    patchWeb(world, { spec: { selectors: [{ namespace: 'right' }], subnetIDs: subnets.slice(1) } });
-    await world.reason(WEB, 'WaitingForCreate');
-    await world.ready(WEB);
-    expect(world.eksProfile(WEB)).to.deep.include({
-      selectors: [{ namespace: 'right', labels: {} }],
-      subnets: subnets.slice(1),
-    });
-    expect(world.eksProfile(WEB)?.arn).not.to.equal(arn);
-    expect(statusOf(world.profile(WEB)).initialization).to.deep.equal({ provisioned: true });
-    expect(world.eksChanges()).to.deep.equal([`Create ${PROFILE}`, `Delete ${PROFILE}`, `Create ${PROFILE}`]);
-    await world.deleteAndFinish(WEB);
-    expect(world.problems()).to.deep.equal([]);
   });
 
   it('between the create call and the write of status deletes the created profile and its role', async () => {
@@ -125,53 +103,6 @@ describe('a change of the spec before the profile was first ACTIVE as wanted', (
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
     await world.ready(WEB);
     expect(world.eksProfile(WEB)?.podExecutionRoleArn).to.equal(arnOf('/teams/', ROLE));
-    await world.deleteAndFinish(WEB);
-  });
-
-  it('of the path of the role while EKS creates the profile recreates both', async () => {
-    const world = new SimulatedWorld(SLOW);
-    startAndApply(world);
-    await world.reason(WEB, 'Creating');
-    patchWeb(world, { spec: { rolePath: '/teams/' } });
-    await world.ready(WEB);
-    expect(world.eksProfile(WEB)?.podExecutionRoleArn).to.equal(arnOf('/teams/', ROLE));
-    const creation = ['CreateRole', 'AttachRolePolicy', 'CreateFargateProfile'];
-    const deletion = ['DeleteFargateProfile', 'DetachRolePolicy', 'DeleteAccessEntry', 'DeleteRole'];
-    expect(world.operations()).to.deep.equal([...creation, ...deletion, ...creation]);
-    await world.deleteAndFinish(WEB);
-  });
-});
-
-describe('a change of the spec of a live profile', () => {
-  it('is made in place for tags and additional policies', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world);
-    const { length } = world.mutations();
-    patchWeb(world, { spec: { additionalTags: { team: 'b' }, roleAdditionalPolicies: [READ_POLICY] } });
-    await world.until('its end', () => statusOf(world.profile(WEB)).observedGeneration === 2);
-    expect(world.operations(length)).to.deep.equal(['TagRole', 'AttachRolePolicy', 'TagResource']);
-    await world.deleteAndFinish(WEB);
-  });
-});
-
-describe('an object whose status was lost', () => {
-  it('gets it back without a change in AWS', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world);
-    const { conditions: _before, createRequestedAt: _at, activeSince: _since, ...facts } = statusOf(world.profile(WEB));
-    const { length } = world.mutations();
-    world.patch(PLURAL, WEB, { status: null }, 'status');
-    await world.clock.advance(MINUTE);
-    await world.ready(WEB);
-    expect(statusOf(world.profile(WEB))).to.deep.include(facts);
-    expect(world.operations(length)).to.deep.equal([]);
-    await world.deleteAndFinish(WEB);
-  });
-
-  it('is deleted with the profile and the role that its spec names', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world, named('forgotten'));
-    world.patch(PLURAL, WEB, { status: null }, 'status');
     await world.deleteAndFinish(WEB);
   });
 });
