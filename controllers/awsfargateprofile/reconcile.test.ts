@@ -400,47 +400,13 @@ describe('Reconciler', () => {
       expect(await nextReconcile()).to.include('DeleteFargateProfile');
     });
 
-    describe('beside a younger profile that another record of the object has made', () => {
-      const ID = 'made-elsewhere';
-      const FOUND = { ...FULL_RECORD, last: NOW - 60_000 };
-      const putElsewhere = (): void => {
-        const name = 'team-a_elsewhere';
-        aws.profiles.set(name, aSimulatedProfile({ name, id: ID, createdAt: NOW }));
-      };
-      const changesIn = (calls: readonly string[]): readonly string[] =>
-        calls.filter((call) => !/^(Get|List|Describe)/.test(call));
-
-      it('changes nothing in AWS, and Ready still shows the state of the recorded profile', async () => {
-        given({ record: FOUND });
-        putAsWanted();
-        await nextReconcile();
-        putElsewhere();
-        await api.clock.advance(2 * 60 * 60_000);
-        expect(changesIn(await nextReconcile())).to.deep.equal([]);
-        expect([reasonOf('Stalled'), reasonOf('Ready')]).to.deep.equal(['ManagedElsewhere', 'Ready']);
-      });
-
-      it('creates no other profile when its own is gone', async () => {
-        given({ record: FOUND });
-        putElsewhere();
-        expect(changesIn(await nextReconcile())).to.deep.equal([]);
-        expect(reasonOf('Stalled')).to.equal('ManagedElsewhere');
-      });
-
-      it('deletes nothing when the object is deleted', async () => {
-        deleted({ record: FOUND });
-        putAsWanted();
-        putElsewhere();
-        expect(changesIn(await nextReconcile())).to.deep.equal([]);
-        expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
-        expect(reasonOf('Stalled')).to.equal('ManagedElsewhere');
-      });
-
-      it('takes the profile over when the annotation names it, among others', async () => {
-        deleted({ metadata: { annotations: { [TAKE_OVER_ANNOTATION]: `other, ${ID}` } }, record: FOUND });
-        putElsewhere();
-        expect(changesIn(await nextReconcile())).to.deep.equal(['DeleteFargateProfile']);
-      });
+    it('deletes a younger profile of another record when the annotation names it, among others', async () => {
+      const [name, id] = ['team-a_elsewhere', 'made-elsewhere'];
+      const metadata = { annotations: { [TAKE_OVER_ANNOTATION]: `other, ${id}` } };
+      deleted({ metadata, record: { ...FULL_RECORD, last: NOW - 60_000 } });
+      aws.profiles.set(name, aSimulatedProfile({ name, id, createdAt: NOW }));
+      const calls = await nextReconcile();
+      expect(calls.filter((call) => !/^(Get|List|Describe)/.test(call))).to.deep.equal(['DeleteFargateProfile']);
     });
   });
 
@@ -696,17 +662,6 @@ describe('Reconciler', () => {
       expect(session.calls.at(-1), 'no call follows the write').to.contain('AttachRolePolicy');
       expect(recordedEvents[0]).to.equal('SuccessfulIAMRoleCreation');
       expect(reasonOf('Ready')).to.equal('APIServerRefused');
-    });
-
-    it('changes nothing in AWS if the record cannot be written because another client wrote first', async () => {
-      given();
-      atWrite(
-        2,
-        '/web',
-        json(409, { kind: 'Status', status: 'Failure', reason: 'Conflict', code: 409, message: 'no' }),
-      );
-      expect(await reconcile()).to.have.property('kind', 'conflict');
-      expect(session.calls.join()).not.to.contain('Create');
     });
 
     it('throws after a write of the record without an answer, so that the queue retries, and records the events of earlier mutations', async () => {

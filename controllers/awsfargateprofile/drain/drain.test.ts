@@ -139,22 +139,10 @@ describe('a pod on a predecessor', () => {
 
 describe('what is told of a drain', () => {
   const step = { kind: 'wait', evict: [], counts: { total: 12, left: 3 } } as const;
-  const said = "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web needs 2.";
-  const refused = (name: string) => [aPod(name), { kind: 'refused', said }] as const;
-  const accepted = [aPod('a'), { kind: 'accepted' }] as const;
-  const tell = (...args: readonly Parameters<typeof drainingReason>[2][number][]): string =>
-    messageOf(drainingReason(DRAIN, step, args, { now: NOW, begins: false }));
-
   it('says how many pods still have to leave, and until when', () => {
-    expect(tell(accepted)).to.equal(
+    expect(messageOf(drainingReason(DRAIN, step, [], { now: NOW, begins: false }))).to.equal(
       'The controller is evicting 3 of 12 pods from Fargate profile "default_web", which "9999-default_web" has replaced. The controller tries again every 10 seconds, and deletes "default_web" at 2030-01-01T12:10:00Z at the latest; EKS then stops the remaining pods.',
     );
-  });
-
-  it('quotes the first refusal, and counts the others', () => {
-    const told = tell(accepted, refused('b'), refused('c'));
-    expect(told).to.contain(', but the API server refuses to evict shop/b and 1 more. If a PodDisruptionBudget never');
-    expect(told.endsWith(` The API server says: ${said}`)).to.equal(true);
   });
 
   it('is repeated when the time is over, at the latest after 10 s', () => {
