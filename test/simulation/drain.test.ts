@@ -114,16 +114,6 @@ describe('a drain', () => {
     await world.deleteAndFinish('web');
   });
 
-  it('does not evict a pod that the new profile does not take', async () => {
-    const world = new DrainingWorld();
-    await world.startWith({ drainTimeout: '10m' });
-    world.replace({ selectors: [{ namespace: 'other' }] });
-    await world.drained();
-    expect(world.workload.evicted).to.deep.equal([]);
-    expect(world.events('EndedDrain')[0]).to.contain('EKS stops 3 pods: app/web-7d9c-0001');
-    await world.deleteAndFinish('web');
-  });
-
   for (const [mood, said] of [
     ['unauthorized', "does not accept the controller's AWS identity. Give this identity an access entry"],
     [

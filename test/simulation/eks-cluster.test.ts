@@ -200,40 +200,17 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
       });
   });
 
-  for (const status of ['CREATING', 'UPDATING'] as const)
-    it(`waits while the EKS cluster is ${status}`, async () => {
-      const world = newWorld();
-      world.aws.admin.setCluster({ name: 'tools', status });
-      world.start(ALLOWED);
-      apply(world);
-      await world.until('it waits', () => world.condition('web', 'Reconciling')?.reason === 'WaitingForEKSCluster');
-      await world.clock.advance(5 * MINUTE);
-      expect(world.mutations()).to.deep.equal([]);
-      world.aws.admin.setCluster({ name: 'tools', status: 'ACTIVE' });
-      await world.ready('web');
-      await world.deleteAndFinish('web');
-    });
-
-  it('says which permissions EKS needs to choose the subnets', async () => {
+  it('waits while the EKS cluster is UPDATING', async () => {
     const world = newWorld();
-    world.aws.admin.deny({ principal: '*', action: 'ec2:DescribeSubnets' });
+    world.aws.admin.setCluster({ name: 'tools', status: 'UPDATING' });
     world.start(ALLOWED);
     apply(world);
-    await world.until('it is denied', () => world.condition('web', 'Stalled')?.reason === 'SubnetChoiceDenied');
-    expect(world.condition('web')?.message).to.include('Allow ec2:DescribeSubnets and ec2:DescribeRouteTables');
-    world.aws.admin.allow();
+    await world.until('it waits', () => world.condition('web', 'Reconciling')?.reason === 'WaitingForEKSCluster');
+    await world.clock.advance(5 * MINUTE);
+    expect(world.mutations()).to.deep.equal([]);
+    world.aws.admin.setCluster({ name: 'tools', status: 'ACTIVE' });
     await world.ready('web');
     await world.deleteAndFinish('web');
-  });
-
-  it('says that the EKS cluster is gone, and takes its role along when it is deleted', async () => {
-    const world = await readyWorld();
-    world.aws.admin.removeCluster({ name: 'tools' });
-    world.triggerReconcile('web');
-    await world.until('it is told', () => world.condition('web', 'Stalled')?.reason === 'EKSClusterNotFound');
-    expect(world.condition('web')?.message).to.include('If you no longer need the EKS cluster, delete this object. ');
-    await world.deleteAndFinish('web');
-    expect(role(world)).to.equal(undefined);
   });
 
   it('needs its eksCluster back after another CRD has dropped it, and can be deleted without', async () => {
@@ -274,16 +251,6 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     await world.until('it joins', () => finalizers(world).length > 0);
     return world;
   }
-
-  it('is refused if it is new, and names the Cluster to use', async () => {
-    const world = new SimulatedWorld();
-    world.start(ALLOW_MANAGED);
-    apply(world, 'web', { eksCluster: MANAGED });
-    await world.until('it is refused', () => world.condition('web', 'Stalled')?.reason === 'UseClusterName');
-    expect(world.condition('web', 'Stalled')?.message).to.include(`spec.clusterName "${CLUSTER}"`);
-    expect(world.aws.admin.calls()).to.deep.equal([]);
-    await world.deleteAndFinish('web');
-  });
 
   it('is not refused if the control plane has an identity whose account cannot be learnt', async () => {
     const world = new SimulatedWorld();

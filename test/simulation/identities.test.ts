@@ -1,18 +1,10 @@
 import { expect } from 'chai';
 import { errorStack } from 'controller-runtime/text';
-import { CONTROLLER_IDENTITY_KIND, IDENTITY_PLURALS, ROLE_IDENTITY_KIND } from '../../api/external/identity.ts';
-import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
+import { IDENTITY_PLURALS, ROLE_IDENTITY_KIND } from '../../api/external/identity.ts';
+import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { CallRecord } from '../aws/call-log.ts';
 import { STATIC_IDENTITY, trustPolicyFor, userArn } from '../world/aws/identities.ts';
-import {
-  change,
-  goodKeys,
-  put,
-  putSecret,
-  putStaticIdentity,
-  serveIdentities,
-  unserveIdentities,
-} from './phases/identity-objects.ts';
+import { goodKeys, put, putSecret, putStaticIdentity } from './phases/identity-objects.ts';
 import { deleteHeld, patchControlPlane, removeHeldFinalizers } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { statusOf } from './world/problems.ts';
@@ -23,7 +15,6 @@ import { createTenantCluster } from './world/tenants.ts';
 const NAMES = ['a', 'b', 'c'];
 const DAY = 24 * 60 * MINUTE;
 const ROLES = IDENTITY_PLURALS[ROLE_IDENTITY_KIND];
-const CONTROLLER_IDENTITIES = IDENTITY_PLURALS[CONTROLLER_IDENTITY_KIND];
 
 /**
  * Returns a simulation in which the manager assumes two IAM roles in a chain: it assumes the first role with its own
@@ -97,44 +88,6 @@ describe('an identity', () => {
     await world.finish();
   });
 
-  it('named default decides which namespaces may use the credentials of the manager, even without an identityRef', async () => {
-    const world = new SimulatedWorld();
-    const allow = (...list: readonly string[]) => ({ spec: { allowedNamespaces: { list } } });
-    world.create(CONTROLLER_IDENTITIES, { metadata: { name: 'default' }, ...allow('other') });
-    world.start();
-    world.apply('a');
-    await world.until('a may not', () => world.condition('a')?.reason === 'IdentityNotAllowed', MINUTE);
-    world.patch(CONTROLLER_IDENTITIES, 'default', allow('other', 'default'));
-    await world.ready('a');
-    world.patch(CONTROLLER_IDENTITIES, 'default', allow('other'));
-    await world.until('a may no more', () => world.condition('a')?.reason === 'IdentityNotAllowed', MINUTE);
-    world.patch(CONTROLLER_IDENTITIES, 'default', allow('default'));
-    await world.ready('a');
-    await world.deleteAndFinish('a');
-  });
-
-  it('named default also applies to an object whose status has no identityRef', async () => {
-    const world = new SimulatedWorld();
-    world.create(CONTROLLER_IDENTITIES, {
-      metadata: { name: 'default' },
-      spec: { allowedNamespaces: { list: ['other'] } },
-    });
-    world.create(PLURAL, { metadata: { name: 'a', finalizers: [FINALIZER] }, spec: { clusterName: 'gone' } });
-    const status = { account: ACCOUNT, region: 'us-east-1', eksClusterName: EKS_CLUSTER, profileName: 'default_a' };
-    world.patch(PLURAL, 'a', { status }, 'status');
-    world.start();
-    world.delete('a');
-    await world.until(
-      'a may not',
-      () => world.condition('a', 'CredentialsReady')?.reason === 'IdentityNotAllowed',
-      MINUTE,
-    );
-    expect(world.aws.admin.calls()).to.deep.equal([]);
-    world.remove(CONTROLLER_IDENTITIES, 'default');
-    await world.gone('a');
-    await world.finish();
-  });
-
   it('gets a new session within seconds when AWS ends the session early', async () => {
     const world = worldWithRoles();
     await world.startWithReady('a');
@@ -203,83 +156,11 @@ describe('an AWSClusterStaticIdentity', () => {
     await world.ready('a');
     await world.deleteAndFinish('a');
   });
-
-  it('with new keys for another account reads and changes nothing there', async () => {
-    const { world } = await readyElsewhere();
-    const elsewhere = world.aws.admin.registerKey({ account: THIRD });
-    putSecret(world, elsewhere);
-    await world.reason('a', 'WrongAccount', 'CredentialsReady');
-    await world.clock.advance(30 * MINUTE);
-    const calls = world.aws.admin.calls({ accessKeyId: elsewhere.accessKeyId });
-    expect([...new Set(calls.map(({ operation }) => operation))]).to.deep.equal(['GetCallerIdentity']);
-    putSecret(world, goodKeys(world, OTHER));
-    await world.ready('a');
-    await world.deleteAndFinish('a');
-  });
-
-  it('can be replaced with another identity during a deletion', async () => {
-    const { world, keys } = await readyElsewhere();
-    world.aws.admin.removeKey(keys);
-    world.delete('a');
-    await world.reason('a', 'CredentialsInvalid', 'Deleting');
-    put(world, STATIC_IDENTITY, 'latter', { secretRef: 'team-a' });
-    putSecret(world, goodKeys(world, OTHER));
-    patchControlPlane(world, { spec: { identityRef: { ...TEAM_A, name: 'latter' } } });
-    await world.gone('a');
-    await world.finish();
-  });
-
-  it('is reported, and nothing is deleted, while its CRD is missing', async () => {
-    const { world } = await readyElsewhere();
-    unserveIdentities(world);
-    await world.clock.advance(MINUTE);
-    world.triggerReconcile('a');
-    await world.reason('a', 'IdentityUnreadable', 'CredentialsReady');
-    expect(world.eksProfile('a')?.status).to.equal('ACTIVE');
-    serveIdentities(world);
-    await world.ready('a');
-    await world.deleteAndFinish('a');
-  });
-
-  it('allows only the namespaces in its list or selector', async () => {
-    const { world } = await readyElsewhere();
-    const allow = (allowedNamespaces: object | null): void =>
-      change(world, STATIC_IDENTITY, 'team-a', { allowedNamespaces });
-    world.create('namespaces', { metadata: { name: 'default', labels: {} } });
-    allow({ selector: { matchLabels: { team: 'a' } }, list: null });
-    expect(await world.reason('a', 'IdentityNotAllowed', 'CredentialsReady')).to.contain('does not list or select');
-    world.patch('namespaces', 'default', { metadata: { labels: { team: 'a' } } });
-    await world.ready('a');
-    allow({ list: ['elsewhere'], selector: null });
-    await world.reason('a', 'IdentityNotAllowed', 'CredentialsReady');
-    allow({ list: ['elsewhere', 'default'] });
-    await world.ready('a');
-    await world.deleteAndFinish('a');
-  });
 });
 
 describe('an AWSClusterRoleIdentity', () => {
   const MANAGER = userArn(ACCOUNT, 'manager-1');
   const GUEST = { kind: ROLE_IDENTITY_KIND, name: 'guest' };
-
-  it('is assumed with its session name, external ID, inline policy and policy ARNs', async () => {
-    const world = new SimulatedWorld();
-    const trustPolicy = trustPolicyFor(MANAGER, 'shibboleth');
-    const { arn: roleARN } = world.aws.admin.putRole({ name: 'guest', account: OTHER, trustPolicy });
-    const inlinePolicy = '{"Version":"2012-10-17","Statement":[]}';
-    const policyARNs = ['arn:aws:iam::aws:policy/AdministratorAccess'];
-    put(world, GUEST.kind, 'guest', { roleARN, sessionName: 'from-tests', inlinePolicy, policyARNs });
-    world.start();
-    applyIn(world, OTHER, GUEST);
-    await world.reason('a', 'AssumeRoleDenied', 'CredentialsReady');
-    change(world, GUEST.kind, 'guest', { externalID: 'shibboleth' });
-    await world.ready('a');
-    const [session, ...others] = sessionsOf(world, roleARN);
-    expect(others).to.deep.equal([]);
-    expect(session?.arn).to.equal(`arn:aws:sts::${OTHER}:assumed-role/guest/from-tests`);
-    expect(session?.session).to.deep.include({ inlinePolicy, policyArns: policyARNs });
-    await world.deleteAndFinish('a');
-  });
 
   it('works at the end of a chain of three roles in three accounts, also after new keys at its root', async () => {
     const world = new SimulatedWorld();

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
-import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
-import { WEB, deleteHeld, patchWeb, removeHeldFinalizers, startUntilReady } from './phases/phase.ts';
+import { FINALIZER } from '../../api/v1beta2/index.ts';
+import { WEB, patchWeb, startUntilReady } from './phases/phase.ts';
 import { CLUSTER, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const LABEL = 'cluster.x-k8s.io/cluster-name';
-const TRACKING = 'argocd.argoproj.io/tracking-id';
 
 const ownerOf = (world: SimulatedWorld): object => ({
   apiVersion: 'cluster.x-k8s.io/v1beta2',
@@ -52,33 +51,4 @@ describe('owner reference, finalizer and label of an object', () => {
       expect(world.operations(length)).to.deep.equal([]);
       await world.deleteAndFinish(WEB);
     });
-
-  it('are without the owner reference while Argo CD tracks the object', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world);
-    for (const [value, owners] of [
-      ['x', 0],
-      [null, 1],
-    ] as const) {
-      patchWeb(world, { metadata: { annotations: { [TRACKING]: value } } });
-      await world.clock.advance(SECOND);
-      expect(metadataOf(world)).to.deep.include({ finalizers: [FINALIZER], label: CLUSTER });
-      expect(metadataOf(world).ownerReferences).to.have.length(owners);
-    }
-    await world.deleteAndFinish(WEB);
-  });
-
-  it('are restored without the owner reference while the Cluster is being deleted', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world);
-    deleteHeld(world, 'clusters', CLUSTER);
-    await world.clock.advance(SECOND);
-    world.patch(PLURAL, WEB, { metadata: { ownerReferences: null, labels: { [LABEL]: null } } });
-    await world.clock.advance(SECOND);
-    expect(metadataOf(world)).to.deep.equal({ ownerReferences: [], finalizers: [FINALIZER], label: CLUSTER });
-    world.delete(WEB);
-    await world.gone(WEB);
-    removeHeldFinalizers(world);
-    await world.finish();
-  });
 });

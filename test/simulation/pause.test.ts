@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { FINALIZER, PAUSED_ANNOTATION as PAUSED, PLURAL } from '../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import { deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
-import { conditionsOf } from './world/problems.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { CLUSTER, CONTROL_PLANE_REF, SECOND } from './world/cluster.ts';
 
@@ -78,34 +77,6 @@ describe('an object paused', () => {
 });
 
 describe('an object', () => {
-  const BY_CLUSTER = 'Cluster spec.paused is set to true';
-  const BY_ANNOTATION = 'AWSFargateProfile has the cluster.x-k8s.io/paused annotation';
-  const conditions = (world: SimulatedWorld) => conditionsOf(world.profile('a'));
-
-  it('says by what it is paused, whatever the value of the annotation is, and keeps its other conditions', async () => {
-    const world = new SimulatedWorld();
-    await world.startWithReady('a');
-    const [before, { length }] = [conditions(world), world.aws.admin.calls()];
-    const steps: readonly (readonly [() => void, string])[] = [
-      [() => annotate(world, 'false'), BY_ANNOTATION],
-      [() => pauseCluster(world, true), `${BY_CLUSTER}, ${BY_ANNOTATION}`],
-      [() => annotate(world, null), BY_CLUSTER],
-    ];
-    for (const [step, message] of steps) {
-      step();
-      await world.clock.advance(SECOND);
-      expect(world.condition('a', 'Paused')).to.include({ status: 'True', reason: 'Paused', message });
-    }
-    expect(conditions(world).filter(({ type }) => type !== 'Paused')).to.deep.equal(
-      before.filter(({ type }) => type !== 'Paused'),
-    );
-    expect(world.aws.admin.calls()).to.have.length(length);
-    pauseCluster(world, false);
-    await world.clock.advance(SECOND);
-    expect(world.condition('a', 'Paused')).to.include({ status: 'False', reason: 'NotPaused', message: '' });
-    await world.deleteAndFinish('a');
-  });
-
   it('gets its metadata back after a pause, not during it', async () => {
     const world = new SimulatedWorld();
     await world.startWithReady('a');
@@ -159,22 +130,22 @@ describe('an object', () => {
       await world.gone('a');
       await world.finish();
     });
-
-    it(`that is paused by ${by} is left out of the teardown of its cluster, which waits for it`, async () => {
-      const world = new SimulatedWorld();
-      await world.startWithReady('a');
-      pause(world, true);
-      await world.clock.advance(SECOND);
-      deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
-      await world.clock.advance(30 * 60 * SECOND);
-      expect(world.profile('a')?.metadata.deletionTimestamp).to.equal(undefined);
-      expect(world.eksProfile('a')?.status).to.equal('ACTIVE');
-      const finalizers = world.object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)?.metadata.finalizers;
-      expect(finalizers).to.include(CONTROL_PLANE_FINALIZER);
-      pause(world, false);
-      await world.gone('a');
-      removeHeldFinalizers(world);
-      await world.finish();
-    });
   }
+
+  it('that is paused by its annotation is left out of the teardown of its cluster, which waits for it', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('a');
+    annotate(world, '');
+    await world.clock.advance(SECOND);
+    deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
+    await world.clock.advance(30 * 60 * SECOND);
+    expect(world.profile('a')?.metadata.deletionTimestamp).to.equal(undefined);
+    expect(world.eksProfile('a')?.status).to.equal('ACTIVE');
+    const finalizers = world.object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)?.metadata.finalizers;
+    expect(finalizers).to.include(CONTROL_PLANE_FINALIZER);
+    annotate(world, null);
+    await world.gone('a');
+    removeHeldFinalizers(world);
+    await world.finish();
+  });
 });

@@ -52,18 +52,6 @@ function recordBrokenRoles(world: SimulatedWorld): ReadonlySet<string> {
 }
 
 describe('two managers with different watch filters', () => {
-  it('have a Lease each in one namespace, and both lead', async () => {
-    const world = newShards();
-    create(world, 'blue-web');
-    create(world, 'green-web');
-    await world.ready('blue-web', 'green-web');
-    expect(world.objects('leases').map(({ metadata }) => metadata.name)).to.have.members([
-      'capaf-leader-election.filter-blue',
-      'capaf-leader-election.filter-green',
-    ]);
-    await world.deleteAndFinish('blue-web', 'green-web');
-  });
-
   describe('with one role', () => {
     it('keep the role while an object of either has it, and delete it with the last one', async () => {
       const world = newShards();

@@ -1,12 +1,11 @@
 import { expect } from 'chai';
-import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
+import { FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import {
   PROFILE,
   ROLE,
   WEB,
   deleteHeld,
-  patchCluster,
   patchControlPlane,
   patchWeb,
   removeAtOnce,
@@ -19,13 +18,6 @@ import { SimulatedWorld } from '../world/simulated-world.ts';
 const CONTROL_PLANES = 'awsmanagedcontrolplanes';
 
 describe('the deletion of an object', () => {
-  it('does not need a ready control plane', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world);
-    world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { status: { ready: false } }, 'status');
-    await world.deleteAndFinish(WEB);
-  });
-
   it('happens where the profile was provisioned, although the control plane names another EKS cluster', async () => {
     const world = new SimulatedWorld();
     await startUntilReady(world);
@@ -94,40 +86,6 @@ describe('the deletion of an object', () => {
     world.api.serve(kind);
     await world.ready('late', 'staying');
     await world.deleteAndFinish('late', 'staying');
-  });
-});
-
-describe('the deletion of a Cluster', () => {
-  it('does not delete its profiles while clusterctl moves the Cluster', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world);
-    const move = (value: '' | null): void =>
-      patchCluster(world, { metadata: { annotations: { [DELETE_FOR_MOVE_ANNOTATION]: value } } });
-    patchCluster(world, { spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, kind: 'KubeadmControlPlane' } } });
-    move('');
-    deleteHeld(world, 'clusters', CLUSTER);
-    await world.clock.advance(30 * MINUTE);
-    expect(world.profile(WEB)?.metadata.deletionTimestamp).to.equal(undefined);
-    expect(world.eksProfile(WEB)?.status).to.equal('ACTIVE');
-    move(null);
-    await world.gone(WEB);
-    removeHeldFinalizers(world);
-    await world.finish();
-  });
-
-  it('keeps a retained profile, and the control plane finalizer, until its policy is Delete', async () => {
-    const world = new SimulatedWorld();
-    await startUntilReady(world, { deletionPolicy: 'Retain' });
-    patchCluster(world, { spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, kind: 'KubeadmControlPlane' } } });
-    deleteHeld(world, 'clusters', CLUSTER);
-    await world.clock.advance(30 * MINUTE);
-    expect(world.profile(WEB)?.metadata.deletionTimestamp).to.equal(undefined);
-    expect(world.eksProfile(WEB)?.status).to.equal('ACTIVE');
-    expect(world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers).to.have.length(1);
-    patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
-    await world.gone(WEB);
-    removeHeldFinalizers(world);
-    await world.finish();
   });
 });
 
