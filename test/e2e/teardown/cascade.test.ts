@@ -80,36 +80,6 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
       });
     });
 
-  it('is ended by the next manager after the manager was killed while EKS deleted a profile', async () => {
-    const profiles = ['eight', 'nine'];
-    const cluster = await createClusterWithProfiles(world, 'killed', profiles);
-    await clusterApi.delete(cluster.clusterPath);
-    const isAtWork = (name: string): boolean => world.awsView.profile(`default_${name}`)?.status === 'DELETING';
-    await eventually(() => profiles.some(isAtWork), { what: 'a profile that EKS deletes' });
-    world.manager.kill('SIGKILL');
-    await world.manager.exited;
-    await world.startManager();
-    await expectAllGone(world, clusterApi, cluster, profiles);
-  });
-
-  it('deletes no profile while the EKS cluster has deletion protection', async () => {
-    const profiles = ['ten', 'eleven'];
-    const cluster = await createClusterWithProfiles(world, 'protected', profiles);
-    world.aws.admin.setCluster({ name: cluster.eksName, deletionProtection: true });
-    const calls = callsFromNow(world.aws);
-    await clusterApi.delete(cluster.clusterPath);
-    for (const name of profiles) {
-      await world.condition(name, 'Deleting', { status: 'True', reason: 'ClusterDeletionProtected' });
-      await world.condition(name, 'Stalled', { status: 'True', reason: 'ClusterDeletionProtected' });
-      expect(world.awsView.profile(`default_${name}`)?.status).to.equal('ACTIVE');
-    }
-    // The simulated Cluster API Provider AWS tries to delete the EKS cluster, as the real one does.
-    const changes = calls.mutations().map(({ operation }) => operation);
-    expect(changes.filter((operation) => operation !== 'DeleteCluster')).to.deep.equal([]);
-    world.aws.admin.setCluster({ name: cluster.eksName, deletionProtection: false });
-    await expectAllGone(world, clusterApi, cluster, profiles);
-  });
-
   it('before the EKS cluster was ready makes no AWS call, and the garbage collector deletes the profile', async () => {
     const cluster = await createManagedCluster(world, 'never-ready', { eksStatus: 'CREATING' });
     const calls = callsFromNow(world.aws);

@@ -99,16 +99,6 @@ describe('capaf explain pod', () => {
     expect(code).to.equal(2);
   });
 
-  it('explains with the objects alone while AWS is unreachable', async () => {
-    const manifest = JSON.stringify(pod('new'));
-    const unreachable = { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' };
-    const { stdout, code } = await capaf(['-f', '-', '--cluster', 'prod'], manifest, unreachable);
-    expect(stdout).to.match(/^Fargate profile "default_web" takes Pod shop\/new\.\n/);
-    expect(stdout).to.match(/Not seen:\n {2}EKS: .*ECONNREFUSED/);
-    // The exit code is 2 if the profile has been ACTIVE for less than 30 s, because capaf warns about this.
-    expect(code).to.be.oneOf([0, 2]);
-  });
-
   it('follows the claims of a manifest in the workload cluster, and quotes the events of a pod', async () => {
     const metadata = { name: 'gp3', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } };
     const gp3 = { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata, provisioner: 'ebs.csi.aws.com' };

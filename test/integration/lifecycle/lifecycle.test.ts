@@ -36,24 +36,6 @@ describe('the lifecycle of an AWSFargateProfile with clusterName and selectors a
     ]);
   });
 
-  it('names the Fargate profile as Cluster API Provider AWS does, with the tags of both providers', () => {
-    const { subnets = [] } = world.aws.admin.clusters().find(({ name }) => name === 'default_prod-control-plane') ?? {};
-    expect(world.awsView.profile('default_web')).to.deep.include({
-      cluster: 'default_prod-control-plane',
-      status: 'ACTIVE',
-      podExecutionRoleArn: `arn:aws:iam::${ACCOUNT}:role/prod-default_web_fargate`,
-      subnets: subnets.filter(({ isPublic }) => !isPublic).map(({ id }) => id),
-      selectors: [{ namespace: 'default', labels: {} }],
-      tags: {
-        'kubernetes.io/cluster/prod': 'owned',
-        'sigs.k8s.io/cluster-api-provider-aws-fargate/added': 'WCcjporduQjUpypRy2BLxZp8',
-        'sigs.k8s.io/cluster-api-provider-aws-fargate/owner': 'default/web',
-        stage: 'production',
-        team: 'shop',
-      },
-    });
-  });
-
   it('reports in its status the profile and role in AWS', () => {
     const profile = world.awsView.profile('default_web');
     const role = world.awsView.role('prod-default_web_fargate');
