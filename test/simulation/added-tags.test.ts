@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import type { RoleView } from '../aws/admin/views.ts';
 import { AT_ONCE, PROFILE, ROLE, WEB, changeRoleByHand, patchWeb, startUntilReady } from './phases/phase.ts';
 import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { it } from './world/it.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 
 const LOGS = 'arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy';
 const ADDED_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/added';
@@ -11,8 +12,7 @@ const roleIn = (world: SimulatedWorld): RoleView => world.role(WEB) ?? expect.fa
 const profileTagsIn = (world: SimulatedWorld) => world.eksProfile(WEB)?.tags ?? {};
 
 describe('tags and policies that an object adds to its role and profile', () => {
-  it('are recorded on a role and a profile without a record, so that they can be removed', async () => {
-    const world = new SimulatedWorld();
+  it('are recorded on a role and a profile without a record, so that they can be removed', async (world) => {
     await startUntilReady(world, { additionalTags: { team: 'a', cost: '7' }, roleAdditionalPolicies: [LOGS] });
     const { [ADDED_TAG]: _role, ...roleTags } = roleIn(world).tags;
     const { [ADDED_TAG]: _profile, ...profileTags } = profileTagsIn(world);
@@ -27,6 +27,5 @@ describe('tags and policies that an object adds to its role and profile', () => 
     expect(roleIn(world).attachedPolicies).to.not.include(LOGS);
     for (const tags of [roleIn(world).tags, profileTagsIn(world)])
       expect(tags).to.not.have.any.keys('team', 'cost', ADDED_TAG);
-    await world.deleteAndFinish(WEB);
   });
 });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
+import { itIn } from './world/it.ts';
 import { HOUR, BASE as OLD, REPLACEMENT as NEW, ReplaceableWorld } from './world/replaceable-world.ts';
 
 const WEB = { kind: 'ReplicaSet', name: 'web-7d9c' };
@@ -64,9 +65,10 @@ class DrainingWorld extends ReplaceableWorld {
   }
 }
 
+const it = itIn(() => new DrainingWorld());
+
 describe('a drain', () => {
-  it('moves the pods to the new profile before the old one is deleted, and reports each step', async () => {
-    const world = new DrainingWorld();
+  it('moves the pods to the new profile before the old one is deleted, and reports each step', async (world) => {
     await world.startWith({ drainTimeout: '10m' });
     world.replace();
     await world.reason('web', 'PredecessorKept');
@@ -91,8 +93,7 @@ describe('a drain', () => {
     expect(world.problems()).to.deep.equal([]);
   });
 
-  it('waits for a PodDisruptionBudget, quotes it, and ends at the timeout with an event that names the pods', async () => {
-    const world = new DrainingWorld();
+  it('waits for a PodDisruptionBudget, quotes it, and ends at the timeout with an event that names the pods', async (world) => {
     await world.startWith({ drainTimeout: '5m' });
     world.workload.refusalOf = () => BUDGET;
     world.replace();
@@ -111,7 +112,6 @@ describe('a drain', () => {
     expect(world.events('DrainTimedOut')).to.deep.equal([
       'The time to drain EKS fargate profile default_web is over (spec.updateStrategy.replace.drainTimeout), and 3 pods have not moved to 9999-default_web. With the profile, EKS stops 3 pods: app/web-7d9c-0001, app/web-7d9c-0002, app/web-7d9c-0003',
     ]);
-    await world.deleteAndFinish('web');
   });
 
   for (const [mood, said] of [
@@ -125,8 +125,7 @@ describe('a drain', () => {
     ['huge', 'does not respond: listing pods: no answer: the response has more than 4194304 bytes. Check that'],
     ['wrong', 'returns an invalid response: listing pods: labels.app: '],
   ] as const)
-    it(`says what is wrong with an API server that is ${mood}, and deletes the profile at the timeout`, async () => {
-      const world = new DrainingWorld();
+    it(`says what is wrong with an API server that is ${mood}, and deletes the profile at the timeout`, async (world) => {
       await world.startWith({ drainTimeout: '1m' });
       world.workload.mood = mood;
       world.replace();
@@ -139,11 +138,9 @@ describe('a drain', () => {
       expect(world.events('DrainTimedOut')[0]).to.match(
         /drainTimeout\)\. How many pods EKS stops with the profile is not known: the API server of EKS cluster default_prod-control-plane/,
       );
-      await world.deleteAndFinish('web');
     });
 
-  it('continues when the API server of the workload cluster responds again', async () => {
-    const world = new DrainingWorld();
+  it('continues when the API server of the workload cluster responds again', async (world) => {
     await world.startWith({ drainTimeout: '10m' });
     world.workload.mood = 'silent';
     world.replace();
@@ -152,11 +149,9 @@ describe('a drain', () => {
     await world.drained();
     expect(world.workload.on(NEW)).to.have.length(3);
     expect(world.events('DrainTimedOut')).to.deep.equal([]);
-    await world.deleteAndFinish('web');
   });
 
-  it('does not delay other objects while the API server does not respond', async () => {
-    const world = new DrainingWorld();
+  it('does not delay other objects while the API server does not respond', async (world) => {
     await world.startWith({ drainTimeout: '10m' });
     world.workload.mood = 'silent';
     world.replace();
@@ -166,11 +161,9 @@ describe('a drain', () => {
     await world.ready('other');
     expect(world.clock.now() - began).to.be.below(40 * SECOND);
     expect(world.eksProfile('web')?.status).to.equal('ACTIVE');
-    await world.deleteAndFinish('web', 'other');
   });
 
-  it('evicts no pods while the object is paused, but its timeout keeps running', async () => {
-    const world = new DrainingWorld();
+  it('evicts no pods while the object is paused, but its timeout keeps running', async (world) => {
     await world.startWith({ drainTimeout: '5m' });
     world.workload.refusalOf = () => BUDGET;
     world.replace();
@@ -185,11 +178,9 @@ describe('a drain', () => {
     world.patch(PLURAL, 'web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
     await world.drained();
     expect(world.events('DrainTimedOut')).to.have.length(1);
-    await world.deleteAndFinish('web');
   });
 
-  it('limits its requests despite frequent events, and applies a new timeout immediately', async () => {
-    const world = new DrainingWorld();
+  it('limits its requests despite frequent events, and applies a new timeout immediately', async (world) => {
     await world.startWith({ drainTimeout: '1h' });
     world.workload.refusalOf = () => BUDGET;
     world.replace();
@@ -205,11 +196,9 @@ describe('a drain', () => {
     expect(world.eksProfile('web')?.status).not.to.equal('ACTIVE');
     await world.drained();
     expect(world.workload.evicted).to.deep.equal([]);
-    await world.deleteAndFinish('web');
   });
 
-  it('cannot move pods after a revert, because the former profile comes later by name, and says so', async () => {
-    const world = new DrainingWorld();
+  it('cannot move pods after a revert, because the former profile comes later by name, and says so', async (world) => {
     await world.startWith({ drainTimeout: '10m', keepPredecessorFor: '2m' });
     const selectors = fieldAt(world.profile('web')?.['spec'], 'selectors');
     world.replace();
@@ -225,27 +214,22 @@ describe('a drain', () => {
     expect(world.events('EndedDrain')[0]).to.match(
       /^No pod of EKS fargate profile 9999-default_web was evicted, because .* EKS stops 2 pods: /,
     );
-    await world.deleteAndFinish('web');
   });
 
-  it('has at most ten requests in flight for 500 pods', async () => {
-    const world = new DrainingWorld();
+  it('has at most ten requests in flight for 500 pods', async (world) => {
     await world.startWith({ drainTimeout: '10m' }, { ReplicaSet: 500 });
     world.replace();
     await world.drained();
     expect(world.workload.on(NEW)).to.have.length(500);
     expect(world.workload.mostInFlight).to.equal(10);
-    await world.deleteAndFinish('web');
   });
 
-  it('sends no requests to the workload cluster without drainTimeout, and describes the EKS cluster at most once', async () => {
-    const world = new DrainingWorld();
+  it('sends no requests to the workload cluster without drainTimeout, and describes the EKS cluster at most once', async (world) => {
     await world.startWith({});
     world.replace();
     await world.drained();
     expect(world.workload.requests).to.equal(0);
     const calls = world.aws.admin.calls().map(({ operation }) => operation);
     expect(calls.filter((operation) => operation === 'DescribeCluster').length).to.be.at.most(1);
-    await world.deleteAndFinish('web');
   });
 });

@@ -3,7 +3,8 @@ import { fieldAt } from 'controller-runtime/json';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { PROFILE, ROLE, WEB, changeRoleByHand, patchControlPlane, patchWeb, startUntilReady } from './phases/phase.ts';
 import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { it } from './world/it.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 
 const profileIn = (world: SimulatedWorld) => world.eksProfile(WEB) ?? expect.fail('there is no Fargate profile');
 const roleIn = (world: SimulatedWorld) => world.role(WEB) ?? expect.fail('there is no role');
@@ -12,16 +13,9 @@ const setProfileTags = (world: SimulatedWorld, tags: Readonly<Record<string, str
 const canPodsJoin = (world: SimulatedWorld): boolean =>
   world.aws.admin.canPodsJoin({ cluster: EKS_CLUSTER, name: PROFILE });
 
-/** Creates an AWSFargateProfile that has been Ready for a while. */
-async function settled(spec: object = {}): Promise<SimulatedWorld> {
-  const world = new SimulatedWorld();
-  await startUntilReady(world, spec);
-  return world;
-}
-
 describe('a change in AWS by another client', () => {
-  it('that deletes the profile makes a new one, also while EKS still deletes the old one', async () => {
-    const world = await settled();
+  it('that deletes the profile makes a new one, also while EKS still deletes the old one', async (world) => {
+    await startUntilReady(world);
     const { arn } = profileIn(world);
     world.aws.admin.setProfile({
       cluster: EKS_CLUSTER,
@@ -34,11 +28,10 @@ describe('a change in AWS by another client', () => {
     await world.ready(WEB);
     expect(profileIn(world).arn).not.to.equal(arn);
     expect(fieldAt(world.profile(WEB)?.status, 'profileARN')).to.equal(profileIn(world).arn);
-    await world.deleteAndFinish(WEB);
   });
 
-  it('that puts a profile of its own in the place of ours stops the object, also when the object is deleted', async () => {
-    const world = await settled();
+  it('that puts a profile of its own in the place of ours stops the object, also when the object is deleted', async (world) => {
+    await startUntilReady(world);
     world.aws.admin.putRole({ name: 'usurper', trustPolicy: CAPA_TRUST });
     const usurper = world.aws.admin.putProfile({
       cluster: EKS_CLUSTER,
@@ -54,8 +47,7 @@ describe('a change in AWS by another client', () => {
     expect(profileIn(world)).to.deep.equal(usurper);
   });
 
-  it('that deletes the role makes a new one where the EKS cluster uses the ConfigMap aws-auth alone', async () => {
-    const world = new SimulatedWorld();
+  it('that deletes the role makes a new one where the EKS cluster uses the ConfigMap aws-auth alone', async (world) => {
     world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'CONFIG_MAP' });
     await startUntilReady(world);
     world.aws.admin.removeRole({ name: ROLE });
@@ -65,13 +57,12 @@ describe('a change in AWS by another client', () => {
     const recorded = (): unknown => ['status', 'role', 'id'].reduce<unknown>(fieldAt, world.profile(WEB));
     await world.until('its id in status', () => recorded() === roleIn(world).id);
     expect(canPodsJoin(world)).to.equal(true);
-    await world.deleteAndFinish(WEB);
   });
 });
 
 describe('the tags of an object', () => {
-  it('follow its spec and its control plane, and the tags of other owners stay', async () => {
-    const world = await settled({ additionalTags: { old: '1', changed: '1' } });
+  it('follow its spec and its control plane, and the tags of other owners stay', async (world) => {
+    await startUntilReady(world, { additionalTags: { old: '1', changed: '1' } });
     setProfileTags(world, { ...profileIn(world).tags, theirs: 'x', Changed: 'theirs' });
     changeRoleByHand(world, ROLE, { tags: { ...roleIn(world).tags, theirs: 'x' } });
     patchControlPlane(world, { spec: { additionalTags: { bill: 'to us', changed: 'overruled' } } });
@@ -82,21 +73,18 @@ describe('the tags of an object', () => {
       expect(tags).not.to.have.property('old');
     }
     expect(profileIn(world).tags).to.include({ Changed: 'theirs', 'kubernetes.io/cluster/prod': 'owned' });
-    await world.deleteAndFinish(WEB);
   });
 
-  it('can be set by other clients once the spec does not name them any more', async () => {
-    const world = await settled({ additionalTags: { old: 'ours' } });
+  it('can be set by other clients once the spec does not name them any more', async (world) => {
+    await startUntilReady(world, { additionalTags: { old: 'ours' } });
     patchWeb(world, { spec: { additionalTags: null } });
     await world.until('its removal', () => profileIn(world).tags['old'] === undefined);
     setProfileTags(world, { ...profileIn(world).tags, old: 'theirs' });
     await world.clock.advance(60 * MINUTE);
     expect(profileIn(world).tags).to.include({ old: 'theirs' });
-    await world.deleteAndFinish(WEB);
   });
 
-  it('cause no write for keys that differ in case only, which are one tag in IAM and two in EKS', async () => {
-    const world = new SimulatedWorld();
+  it('cause no write for keys that differ in case only, which are one tag in IAM and two in EKS', async (world) => {
     patchControlPlane(world, { spec: { additionalTags: { team: 'control plane', Only: 'control plane' } } });
     await startUntilReady(world, { additionalTags: { Team: 'object', only: 'object' } });
     expect(profileIn(world).tags).to.include({ Team: 'object', team: 'control plane', only: 'object' });
@@ -104,11 +92,9 @@ describe('the tags of an object', () => {
     const { length } = world.mutations();
     await world.clock.advance(60 * MINUTE);
     expect(world.operations(length)).to.deep.equal([]);
-    await world.deleteAndFinish(WEB);
   });
 
-  it('are those of the last spec after a burst of changes during the creation, which creates one role and one profile', async () => {
-    const world = new SimulatedWorld();
+  it('are those of the last spec after a burst of changes during the creation, which creates one role and one profile', async (world) => {
     world.start();
     world.applyWith(WEB, { additionalTags: { round: '0' } });
     for (let round = 1; round <= 20; round++) {

@@ -3,7 +3,7 @@ import { errorMessage } from 'controller-runtime/text';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import { WEB, patchControlPlane, patchWeb, startAndApply } from './phases/phase.ts';
 import { CONTROL_PLANE_REF, CLUSTER, MINUTE } from './world/cluster.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { it } from './world/it.ts';
 
 const numbered = (count: number): Readonly<Record<string, string>> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, 'value']));
@@ -66,8 +66,7 @@ const CASES: readonly (readonly [what: string, spec: object, reason: string, mes
 
 describe('an invalid object', () => {
   for (const [what, spec, reason, message, fix] of CASES)
-    it(`says so, becomes Ready once it is corrected, and can be deleted as it is: ${what}`, async () => {
-      const world = new SimulatedWorld();
+    it(`says so, becomes Ready once it is corrected, and can be deleted as it is: ${what}`, async (world) => {
       startAndApply(world, spec);
       world.applyWith('other', spec);
       expect(await world.reason(WEB, reason)).to.contain(message);
@@ -77,11 +76,9 @@ describe('an invalid object', () => {
       await world.gone('other');
       patchWeb(world, { spec: fix });
       await world.ready(WEB);
-      await world.deleteAndFinish(WEB);
     });
 
-  it('says so if its status cannot be read, and becomes Ready once the status is corrected', async () => {
-    const world = new SimulatedWorld();
+  it('says so if its status cannot be read, and becomes Ready once the status is corrected', async (world) => {
     world.apply(WEB);
     world.patch(PLURAL, WEB, { status: { ready: 'yes', profileName: 7 } }, 'status');
     world.start();
@@ -89,22 +86,18 @@ describe('an invalid object', () => {
     expect(world.profile(WEB)?.metadata.finalizers ?? []).to.deep.equal([]);
     world.patch(PLURAL, WEB, { status: { ready: null, profileName: null } }, 'status');
     await world.ready(WEB);
-    await world.deleteAndFinish(WEB);
   });
 
-  it('keeps its finalizer during a deletion until it can be read', async () => {
-    const world = new SimulatedWorld();
+  it('keeps its finalizer during a deletion until it can be read', async (world) => {
     world.create(PLURAL, { metadata: { name: WEB, finalizers: [FINALIZER] }, spec: { selectors: 'all' } });
     world.start();
     world.delete(WEB);
     await world.clock.advance(30 * MINUTE);
     expect(world.profile(WEB)?.metadata.finalizers).to.deep.equal([FINALIZER]);
     patchWeb(world, { spec: { clusterName: CLUSTER, selectors: [{ namespace: WEB }] } });
-    await world.deleteAndFinish(WEB);
   });
 
-  it('of its control plane is told in the log of the teardown, and counted', async () => {
-    const world = new SimulatedWorld();
+  it('of its control plane is told in the log of the teardown, and counted', async (world) => {
     patchControlPlane(world, { spec: { region: 7 } });
     startAndApply(world);
     const words = `AWSManagedControlPlane default/${CONTROL_PLANE_REF.name} cannot be read: spec.region: expected string, got 7`;
@@ -119,6 +112,5 @@ describe('an invalid object', () => {
     patchControlPlane(world, { spec: { region: 'us-east-1' } });
     await world.ready(WEB);
     expect(await unreadable()).to.equal('0');
-    await world.deleteAndFinish(WEB);
   });
 });

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import type { RoleView } from '../aws/admin/views.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { ACCOUNT, CLUSTER, MINUTE } from './world/cluster.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { it } from './world/it.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 
 const POLICY = 'arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy';
 const BOUNDARY = `arn:aws:iam::${ACCOUNT}:policy/bound`;
@@ -23,8 +24,7 @@ const roleOf = (world: SimulatedWorld, name: string): RoleView | undefined =>
   world.aws.admin.roles().find((role) => role.name === `${CLUSTER}-default_${name}_fargate`);
 
 describe("the operator's limits", () => {
-  it('leave every Ready profile Ready, put the boundary on its role, and do not block its deletion', async () => {
-    const world = new SimulatedWorld();
+  it('leave every Ready profile Ready, put the boundary on its role, and do not block its deletion', async (world) => {
     world.aws.admin.putPolicy({ account: ACCOUNT, name: 'bound' });
     world.aws.admin.putPolicy({ account: ACCOUNT, name: 'theirs' });
     const brought = world.aws.admin.putRole({ name: 'brought', trustPolicy: CAPA_TRUST });
@@ -54,11 +54,9 @@ describe("the operator's limits", () => {
     world.delete(...names);
     await world.gone(...names);
     world.aws.admin.removeRole({ name: 'brought' });
-    await world.finish();
   });
 
-  it('keep a Ready profile Ready if AWS refuses the required boundary, report the refusal, and delay retries', async () => {
-    const world = new SimulatedWorld();
+  it('keep a Ready profile Ready if AWS refuses the required boundary, report the refusal, and delay retries', async (world) => {
     await world.startWithReady('web');
     const changes = world.readyChanges('web');
     await restartWith(world, '--require-permissions-boundary=arn:aws:iam::*:policy/missing');
@@ -78,6 +76,5 @@ describe("the operator's limits", () => {
     await world.until('the end', () => world.condition('web', 'Stalled')?.status === 'False', 60 * MINUTE);
     expect(roleOf(world, 'web')?.permissionsBoundary).to.equal(`arn:aws:iam::${ACCOUNT}:policy/missing`);
     expect(changes, 'changes of Ready').to.deep.equal([]);
-    await world.deleteAndFinish('web');
   });
 });

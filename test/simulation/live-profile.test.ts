@@ -2,15 +2,15 @@ import { expect } from 'chai';
 import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { CLUSTER, EKS_CLUSTER, MINUTE, createCluster } from './world/cluster.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { it } from './world/it.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 import { ROLE, WEB, patchWeb, startUntilReady } from './phases/phase.ts';
 
 const statusOf = (world: SimulatedWorld, ...path: readonly string[]): unknown =>
   ['status', ...path].reduce<unknown>(fieldAt, world.profile(WEB));
 
 describe('a live profile', () => {
-  it('stays Ready and unchanged in AWS when the spec says the same in other words', async () => {
-    const world = new SimulatedWorld();
+  it('stays Ready and unchanged in AWS when the spec says the same in other words', async (world) => {
     await startUntilReady(world, {
       selectors: [{ namespace: 'web' }, { namespace: 'batch', labels: { app: 'jobs' } }],
     });
@@ -41,11 +41,9 @@ describe('a live profile', () => {
       expect(world.condition(WEB), JSON.stringify(spec)).to.include({ status: 'True', observedGeneration: 2 + index });
     }
     expect(world.mutations()).to.have.length(before);
-    await world.deleteAndFinish(WEB);
   });
 
-  it('hears of the authentication mode of an EKS cluster that was made again under the same name', async () => {
-    const world = new SimulatedWorld();
+  it('hears of the authentication mode of an EKS cluster that was made again under the same name', async (world) => {
     await startUntilReady(world, { rolePath: '/team-a/' });
     world.remove(PLURAL, WEB);
     await world.gone(WEB);
@@ -59,6 +57,5 @@ describe('a live profile', () => {
     await world.until('the mode of the new EKS cluster', () => world.condition(WEB)?.reason === 'RolePathNotMapped');
     patchWeb(world, { spec: { rolePath: null } });
     await world.ready(WEB);
-    await world.deleteAndFinish(WEB);
   });
 });

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { FINALIZER } from '../../api/v1beta2/index.ts';
 import { WEB, patchWeb, startUntilReady } from './phases/phase.ts';
 import { CLUSTER, SECOND } from './world/cluster.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { it } from './world/it.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 
 const LABEL = 'cluster.x-k8s.io/cluster-name';
 
@@ -37,8 +38,7 @@ describe('owner reference, finalizer and label of an object', () => {
     ],
   ];
   for (const [what, change] of changes)
-    it(`are restored at once, without a change in AWS: ${what}`, async () => {
-      const world = new SimulatedWorld();
+    it(`are restored at once, without a change in AWS: ${what}`, async (world) => {
       await startUntilReady(world);
       const { length } = world.mutations();
       patchWeb(world, { metadata: change(ownerOf(world)) });
@@ -49,6 +49,5 @@ describe('owner reference, finalizer and label of an object', () => {
         label: CLUSTER,
       });
       expect(world.operations(length)).to.deep.equal([]);
-      await world.deleteAndFinish(WEB);
     });
 });

@@ -4,8 +4,9 @@ import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
 import { WEB, startUntilReady } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { it } from './world/it.ts';
 import { recordAnnotation } from './world/records.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 import { isTenantReady } from './world/tenants.ts';
 
 const INTRUDER = 'intruder';
@@ -72,8 +73,7 @@ function reasonOf(object: KubeObject | undefined): unknown {
 }
 
 describe('a client that writes the status of an object', () => {
-  it('cannot move a live object to another region, because the manager restores the region', async () => {
-    const world = new SimulatedWorld();
+  it('cannot move a live object to another region, because the manager restores the region', async (world) => {
     await startUntilReady(world);
     const before = world.mutations().length;
     const calls = world.aws.admin.calls().length;
@@ -89,13 +89,11 @@ describe('a client that writes the status of an object', () => {
         .some(({ region }) => region === 'af-south-1'),
     ).to.equal(false);
     expect(world.mutations()).to.have.length(before);
-    await world.deleteAndFinish(WEB);
   });
 });
 
 describe('a namespace that refers to the EKS cluster of another namespace', () => {
-  it('cannot change or delete a role of the other namespace, even with a ready control plane', async () => {
-    const world = new SimulatedWorld();
+  it('cannot change or delete a role of the other namespace, even with a ready control plane', async (world) => {
     await world.startWithReady('web');
     const roleOf = () => world.aws.admin.roles().find(({ name }) => name === WEB_ROLE);
     const before = roleOf();
@@ -106,11 +104,9 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
     expect(roleOf(), 'the role while the neighbour uses it').to.deep.equal(before);
     await neighbour.deleteProfile('thief');
     expect(roleOf(), 'the role after the neighbour').to.deep.equal(before);
-    await world.deleteAndFinish('web');
   });
 
-  it('does not learn who owns a profile or role before its control plane is ready', async () => {
-    const world = new SimulatedWorld();
+  it('does not learn who owns a profile or role before its control plane is ready', async (world) => {
     await world.startWithReady('web');
     const neighbour = new Neighbour(world);
     neighbour.createCluster({ ready: false });
@@ -132,11 +128,9 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
       await neighbour.deleteProfile(name);
     }
     world.aws.admin.removeRole({ name: `${CLUSTER}-${INTRUDER}_of-role_fargate` });
-    await world.deleteAndFinish('web');
   });
 
-  it('cannot read selectors of the other namespace, or affect its SelectorsOverlap condition, by writing status', async () => {
-    const world = new SimulatedWorld();
+  it('cannot read selectors of the other namespace, or affect its SelectorsOverlap condition, by writing status', async (world) => {
     await world.startWithReady('web');
     const neighbour = new Neighbour(world);
     const ready = {
@@ -170,11 +164,9 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
         expect(world.condition('web', 'SelectorsOverlap')).to.include({ reason: 'NoOverlapSeen' });
       }
     }
-    await world.stop(world.managers[0] ?? expect.fail('no manager'));
   });
 
-  it('cannot prevent the deletion of a role of the other namespace by specifying the role', async () => {
-    const world = new SimulatedWorld();
+  it('cannot prevent the deletion of a role of the other namespace by specifying the role', async (world) => {
     await world.startWithReady('web');
     const roleARN = world.aws.admin.roles().find(({ name }) => name === WEB_ROLE)?.arn;
     const neighbour = new Neighbour(world);
@@ -185,11 +177,9 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
     expect(world.aws.admin.roles().map(({ name }) => name)).not.to.include(WEB_ROLE);
     neighbour.patch(PLURAL, 'thief', { metadata: { finalizers: [] } });
     await neighbour.deleteProfile('thief');
-    await world.finish();
   });
 
-  it('keeps a role for a profile that it creates while the role is about to be deleted', async () => {
-    const world = new SimulatedWorld();
+  it('keeps a role for a profile that it creates while the role is about to be deleted', async (world) => {
     await world.startWithReady('web');
     const neighbour = new Neighbour(world);
     neighbour.createCluster({ ready: true });
@@ -212,11 +202,9 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
     await neighbour.deleteProfile('guest');
     await world.gone('web');
     world.aws.admin.removeRole({ name: WEB_ROLE });
-    await world.finish();
   });
 
-  it('adopts nothing before its control plane is ready', async () => {
-    const world = new SimulatedWorld();
+  it('adopts nothing before its control plane is ready', async (world) => {
     const { arn } = world.aws.admin.putRole({ name: 'pods', trustPolicy: CAPA_TRUST });
     const [taken, untagged] = [capaTags(CLUSTER), {}].map((tags, index) =>
       world.aws.admin.putProfile({
@@ -252,11 +240,9 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
     expect(world.mutations()).to.deep.equal([]);
     for (const { name } of world.aws.admin.profiles()) world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name });
     world.aws.admin.removeRole({ name: 'pods' });
-    await world.finish();
   });
 
-  it('cannot delete a profile or role of Cluster API Provider AWS by writing status', async () => {
-    const world = new SimulatedWorld();
+  it('cannot delete a profile or role of Cluster API Provider AWS by writing status', async (world) => {
     const tags = capaTags(CLUSTER);
     const role = world.aws.admin.putRole({ name: `${CLUSTER}-web_fargate`, trustPolicy: CAPA_TRUST, tags });
     const profile = world.aws.admin.putProfile({
@@ -275,11 +261,10 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
     expect(world.aws.admin.profiles()).to.deep.equal([profile]);
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'web' });
     world.aws.admin.removeRole({ name: role.name });
-    await world.finish();
   });
 
-  it('cannot adopt a profile or role that the other namespace adopts at the same time', async () => {
-    const world = new SimulatedWorld({ aws: { latencyMs: 20 } });
+  it('cannot adopt a profile or role that the other namespace adopts at the same time', async (world) => {
+    world.aws.admin.setConfig({ latencyMs: 20 });
     const tags = capaTags(CLUSTER);
     const role = world.aws.admin.putRole({ name: `${CLUSTER}-web_fargate`, trustPolicy: CAPA_TRUST, tags });
     const selectors = [{ namespace: 'web', labels: {} }];
@@ -304,11 +289,9 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
     await world.until('both are gone', () => objects().length === 0, 60 * MINUTE);
     expect(world.aws.admin.profiles()).to.deep.equal([]);
     expect(world.aws.admin.roles()).to.deep.equal([]);
-    await world.finish();
   });
 
-  it('adopts and deletes what Cluster API Provider AWS created with an explicit name for its ready control plane', async () => {
-    const world = new SimulatedWorld();
+  it('adopts and deletes what Cluster API Provider AWS created with an explicit name for its ready control plane', async (world) => {
     const tags = capaTags(CLUSTER);
     const role = world.aws.admin.putRole({
       name: `${CLUSTER}-web_fargate`,
@@ -328,6 +311,5 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
     world.start();
     world.applyWith('web', { profileName: 'web' });
     await world.ready('web');
-    await world.deleteAndFinish('web');
   });
 });

@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import { serveCrd, serveForeignVersions, serveOurSchema } from './phases/foreign-crd.ts';
 import { PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { conditionsOf } from './world/problems.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 import { isTenantReady, tenantProfile } from './world/tenants.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
+import { it } from './world/it.ts';
 
 /** Longer than the time for which the overlap controller waits after a change. */
 const TOLD = 5 * SECOND;
@@ -13,8 +14,7 @@ describe('two objects whose selectors a pod can match both', () => {
   const overlapOf = (world: SimulatedWorld, name: string) => world.condition(name, 'SelectorsOverlap');
   const reasonOf = (world: SimulatedWorld, name: string): string | undefined => overlapOf(world, name)?.reason;
 
-  it('tell which profile takes the pod, without an AWS call for the one at rest', async () => {
-    const world = new SimulatedWorld();
+  it('tell which profile takes the pod, without an AWS call for the one at rest', async (world) => {
     await world.startWithReady('shop');
     expect(overlapOf(world, 'shop')).to.include({ status: 'False', reason: 'NoOverlapSeen' });
     world.applyWith('all', { selectors: [{ namespace: '*' }] });
@@ -40,11 +40,9 @@ describe('two objects whose selectors a pod can match both', () => {
     expect(overlapOf(world, 'shop')).to.include({ status: 'False', reason: 'NoOverlapSeen', message: '' });
     await world.gone('all');
     expect(world.warnings()).to.deep.equal([]);
-    await world.deleteAndFinish('shop');
   });
 
-  it('are named up to three, and the others counted', async () => {
-    const world = new SimulatedWorld();
+  it('are named up to three, and the others counted', async (world) => {
     const others = ['b', 'c', 'd', 'e', 'f'];
     await world.startWithReady('a');
     for (const name of others) world.applyWith(name, { selectors: [{ namespace: 'a', labels: { app: name } }] });
@@ -54,11 +52,9 @@ describe('two objects whose selectors a pod can match both', () => {
     expect(message.match(/AWSFargateProfile default\/./g)).to.have.length(3);
     expect(message).to.contain('selectors of 2 more objects').and.to.contain('namespace a with app=b');
     expect(reasonOf(world, 'b')).to.equal('Shadowed');
-    await world.deleteAndFinish('a', ...others);
   });
 
-  it('are told across namespaces if the operator allows both to use the EKS cluster', async () => {
-    const world = new SimulatedWorld();
+  it('are told across namespaces if the operator allows both to use the EKS cluster', async (world) => {
     world.aws.admin.createCluster({ name: 'shared', region: 'us-east-1' });
     world.start('--allow-eks-cluster=team-*=123456789012/us-east-1/shared');
     const teams = ['team-a', 'team-b'];
@@ -73,8 +69,7 @@ describe('two objects whose selectors a pod can match both', () => {
     expect(overlapIn('team-b')?.message).to.contain('namespace web of AWSFargateProfile team-a/web');
   });
 
-  it('are told before the new profile exists, as soon as AWS has confirmed its EKS cluster', async () => {
-    const world = new SimulatedWorld();
+  it('are told before the new profile exists, as soon as AWS has confirmed its EKS cluster', async (world) => {
     await world.startWithReady('shop');
     const id = world.aws.admin.addFault({
       operation: 'CreateFargateProfile',
@@ -91,11 +86,9 @@ describe('two objects whose selectors a pod can match both', () => {
     await world.clock.advance(TOLD);
     expect(reasonOf(world, 'shop')).to.equal('NoOverlapSeen');
     world.aws.admin.removeFault({ id });
-    await world.deleteAndFinish('shop');
   });
 
-  it('count by a record without status in their own namespace only', async () => {
-    const world = new SimulatedWorld();
+  it('count by a record without status in their own namespace only', async (world) => {
     world.aws.admin.createCluster({ name: 'shared', region: 'us-east-1' });
     world.start('--allow-eks-cluster=*=123456789012/us-east-1/shared');
     const eksCluster = { name: 'shared', region: 'us-east-1' };
@@ -126,8 +119,7 @@ describe('two objects whose selectors a pod can match both', () => {
     expect(overlap()?.message).to.contain('AWSFargateProfile team-a/moved').and.to.not.contain('team-b');
   });
 
-  it('count while one of them is paused, which is not told itself', async () => {
-    const world = new SimulatedWorld();
+  it('count while one of them is paused, which is not told itself', async (world) => {
     await world.startWithReady('shop');
     world.patch('awsfargateprofiles', 'shop', { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
     await world.clock.advance(TOLD);
@@ -138,11 +130,9 @@ describe('two objects whose selectors a pod can match both', () => {
     world.patch('awsfargateprofiles', 'shop', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
     await world.clock.advance(MINUTE);
     expect(reasonOf(world, 'shop')).to.equal('Shadowed');
-    await world.deleteAndFinish('shop', 'all');
   });
 
-  it('are told after a start of the manager, and by a restart nothing is written', async () => {
-    const world = new SimulatedWorld();
+  it('are told after a start of the manager, and by a restart nothing is written', async (world) => {
     const manager = await world.startWithReady('shop', 'all');
     world.patch('awsfargateprofiles', 'all', { spec: { additionalTags: { a: 'b' } } });
     await world.clock.advance(MINUTE);
@@ -151,11 +141,9 @@ describe('two objects whose selectors a pod can match both', () => {
     world.start();
     await world.clock.advance(MINUTE);
     expect(world.writes.slice(length).filter(({ path }) => path.includes('awsfargateprofiles'))).to.deep.equal([]);
-    await world.deleteAndFinish('shop', 'all');
   });
 
-  it('are not told as soon as another CRD is served, under which each write loses fields', async () => {
-    const world = new SimulatedWorld();
+  it('are not told as soon as another CRD is served, under which each write loses fields', async (world) => {
     serveCrd(world);
     await world.startWithReady('shop');
     world.applyWith('all', { selectors: [{ namespace: '*' }] });
@@ -173,6 +161,5 @@ describe('two objects whose selectors a pod can match both', () => {
     expect(world.profile('shop')?.metadata.resourceVersion).to.equal(before);
     serveOurSchema(world);
     await world.until('the end of the overlap', () => reasonOf(world, 'shop') === 'NoOverlapSeen', 60 * MINUTE);
-    await world.deleteAndFinish('shop', 'all');
   });
 });

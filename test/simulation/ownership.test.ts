@@ -4,8 +4,9 @@ import { EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNER_TAG } from '../../pkg/fargate/tag
 import { CAPA_SHARED_ROLE, CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
 import { PROFILE, ROLE, WEB, patchWeb, startAndApply } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { it } from './world/it.ts';
 import { statusOf } from './world/problems.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 
 const CLUSTER_ARN = `arn:aws:eks:us-east-1:${ACCOUNT}:cluster/${EKS_CLUSTER}`;
 
@@ -17,8 +18,7 @@ function putProfile(world: SimulatedWorld, name: string, over: object = {}) {
 }
 
 describe('two objects that name the same profile', () => {
-  it('have it one after the other', async () => {
-    const world = new SimulatedWorld();
+  it('have it one after the other', async (world) => {
     world.start();
     world.applyWith('winner', { profileName: 'contested' });
     await world.ready('winner');
@@ -32,11 +32,9 @@ describe('two objects that name the same profile', () => {
     await world.ready('loser');
     expect(world.eksProfile('', 'contested')?.tags[OWNER_TAG]).to.equal('default/loser');
     expect(world.eksProfile('', 'contested')?.arn).not.to.equal(arn);
-    await world.deleteAndFinish('loser');
   });
 
-  it('do not take it from each other when they are created at once, also when the loser is deleted', async () => {
-    const world = new SimulatedWorld();
+  it('do not take it from each other when they are created at once, also when the loser is deleted', async (world) => {
     world.start();
     for (const name of ['heads', 'tails']) world.applyWith(name, { profileName: 'coin', roleName: `coin-${name}` });
     await world.until('a winner', () => world.isReady('heads') || world.isReady('tails'));
@@ -48,13 +46,11 @@ describe('two objects that name the same profile', () => {
     await world.gone(loser);
     expect(world.eksProfile('', 'coin')).to.deep.equal(before);
     expect(world.role('', `coin-${loser}`), 'the role of the loser').to.equal(undefined);
-    await world.deleteAndFinish(winner);
   });
 });
 
 describe('the adoption', () => {
-  it('of a profile without owner, with adoptionPolicy Always, tags it, and deletes it with the object', async () => {
-    const world = new SimulatedWorld();
+  it('of a profile without owner, with adoptionPolicy Always, tags it, and deletes it with the object', async (world) => {
     const { arn, podExecutionRoleArn } = putProfile(world, 'handmade', { tags: { costs: 'shop' } });
     startAndApply(world, { profileName: 'handmade', roleARN: podExecutionRoleArn, adoptionPolicy: 'Always' });
     await world.ready(WEB);
@@ -72,8 +68,7 @@ describe('the adoption', () => {
   ] as const;
   for (const [generation, roleName] of names)
     for (const isFilled of [true, false])
-      it(`of what Cluster API Provider AWS made, with the role name ${generation} ${isFilled ? 'in' : 'absent from'} the spec`, async () => {
-        const world = new SimulatedWorld();
+      it(`of what Cluster API Provider AWS made, with the role name ${generation} ${isFilled ? 'in' : 'absent from'} the spec`, async (world) => {
         const tags = capaTags(CLUSTER);
         const given = { trustPolicy: CAPA_TRUST, tags, attachedPolicies: [EKS_POLICY], foreign: false };
         const role = world.aws.admin.putRole({ name: roleName, ...given });
@@ -104,11 +99,9 @@ describe('the adoption', () => {
         expect(world.condition(WEB, 'EKSFargateCreating')).to.equal(undefined);
         await world.clock.advance(60 * MINUTE);
         expect(world.operations(), 'changes after the adoption').to.have.length(3);
-        await world.deleteAndFinish(WEB);
       });
 
-  it('of a profile with the role that Cluster API Provider AWS shares needs the spec to name this role', async () => {
-    const world = new SimulatedWorld();
+  it('of a profile with the role that Cluster API Provider AWS shares needs the spec to name this role', async (world) => {
     const tags = capaTags(CLUSTER);
     const role = world.aws.admin.putRole({ name: CAPA_SHARED_ROLE, trustPolicy: CAPA_TRUST, tags });
     putProfile(world, PROFILE, { podExecutionRoleArn: role.arn, tags, foreign: false });

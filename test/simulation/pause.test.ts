@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { FINALIZER, PAUSED_ANNOTATION as PAUSED, PLURAL } from '../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
-import { deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { deleteHeld } from './phases/phase.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 import { CLUSTER, CONTROL_PLANE_REF, SECOND } from './world/cluster.ts';
+import { it } from './world/it.ts';
 
 /**
  * A time that is shorter than every poll interval and every backoff of the manager. So only a watch event can cause a
@@ -25,16 +26,14 @@ const WAYS = [
 // an InstanceGroup (instance-groups.test.ts).
 describe('an object paused', () => {
   for (const [by, pause] of WAYS) {
-    async function paused(): Promise<SimulatedWorld> {
-      const world = new SimulatedWorld();
+    async function startPaused(world: SimulatedWorld): Promise<void> {
       await world.startWithReady('a');
       pause(world, true);
       await world.until('the pause', () => world.condition('a', 'Paused')?.status === 'True');
-      return world;
     }
 
-    it(`by ${by} applies its changes at once when it is resumed after an hour`, async () => {
-      const world = await paused();
+    it(`by ${by} applies its changes at once when it is resumed after an hour`, async (world) => {
+      await startPaused(world);
       world.patch(PLURAL, 'a', { spec: { additionalTags: { stage: 'late' } } });
       await world.clock.advance(3_600 * SECOND);
       const isChanged = (): boolean => world.aws.admin.profiles()[0]?.tags['stage'] === 'late';
@@ -45,11 +44,9 @@ describe('an object paused', () => {
       expect(world.elapsed - resumed).to.be.below(AT_ONCE);
       await world.until('the end of the pause', () => world.condition('a', 'Paused')?.status === 'False');
       expect(world.elapsed - resumed).to.be.below(AT_ONCE);
-      await world.deleteAndFinish('a');
     });
 
-    it(`by ${by} while no manager runs sets Paused at the start, without AWS calls`, async () => {
-      const world = new SimulatedWorld();
+    it(`by ${by} while no manager runs sets Paused at the start, without AWS calls`, async (world) => {
       const first = await world.startWithReady('a');
       await world.stop(first);
       pause(world, true);
@@ -58,11 +55,10 @@ describe('an object paused', () => {
       await world.until('Paused is True', () => world.condition('a', 'Paused')?.status === 'True', 5 * SECOND);
       expect(world.aws.admin.calls().length).to.equal(calls);
       pause(world, false);
-      await world.deleteAndFinish('a');
     });
 
-    it(`by ${by} is deleted at once when it is resumed after an hour`, async () => {
-      const world = await paused();
+    it(`by ${by} is deleted at once when it is resumed after an hour`, async (world) => {
+      await startPaused(world);
       world.delete('a');
       await world.clock.advance(3_600 * SECOND);
       expect(world.aws.admin.profiles()[0]?.status).to.equal('ACTIVE');
@@ -71,14 +67,12 @@ describe('an object paused', () => {
       await world.until('the deletion', () => world.aws.admin.profiles()[0]?.status !== 'ACTIVE');
       expect(world.elapsed - resumed).to.be.below(AT_ONCE);
       await world.gone('a');
-      await world.finish();
     });
   }
 });
 
 describe('an object', () => {
-  it('gets its metadata back after a pause, not during it', async () => {
-    const world = new SimulatedWorld();
+  it('gets its metadata back after a pause, not during it', async (world) => {
     await world.startWithReady('a');
     pauseCluster(world, true);
     await world.clock.advance(SECOND);
@@ -89,11 +83,9 @@ describe('an object', () => {
     pauseCluster(world, false);
     await world.clock.advance(SECOND);
     expect(world.profile('a')?.metadata.finalizers).to.deep.equal([FINALIZER]);
-    await world.deleteAndFinish('a');
   });
 
-  it('with deletionPolicy Retain is kept although the caches do not show that its Cluster is paused', async () => {
-    const world = new SimulatedWorld();
+  it('with deletionPolicy Retain is kept although the caches do not show that its Cluster is paused', async (world) => {
     world.start();
     world.applyWith('a', { deletionPolicy: 'Retain' });
     await world.ready('a');
@@ -106,12 +98,10 @@ describe('an object', () => {
     world.patch(PLURAL, 'a', { spec: { deletionPolicy: 'Delete' } });
     pauseCluster(world, false);
     await world.gone('a');
-    await world.finish();
   });
 
   for (const [by, pause] of WAYS) {
-    it(`that is paused by ${by} just before its role is deleted keeps the role`, async () => {
-      const world = new SimulatedWorld();
+    it(`that is paused by ${by} just before its role is deleted keeps the role`, async (world) => {
       await world.startWithReady('a');
       const { length } = world.mutations();
       // ListInstanceProfilesForRole is the last call before the manager decides to detach the policies of the role.
@@ -128,12 +118,10 @@ describe('an object', () => {
       expect(world.role('a')?.attachedPolicies).to.have.length(1);
       pause(world, false);
       await world.gone('a');
-      await world.finish();
     });
   }
 
-  it('that is paused by its annotation is left out of the teardown of its cluster, which waits for it', async () => {
-    const world = new SimulatedWorld();
+  it('that is paused by its annotation is left out of the teardown of its cluster, which waits for it', async (world) => {
     await world.startWithReady('a');
     annotate(world, '');
     await world.clock.advance(SECOND);
@@ -145,7 +133,5 @@ describe('an object', () => {
     expect(finalizers).to.include(CONTROL_PLANE_FINALIZER);
     annotate(world, null);
     await world.gone('a');
-    removeHeldFinalizers(world);
-    await world.finish();
   });
 });

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { WEB, denyAction, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
 import { SECOND } from './world/cluster.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { it } from './world/it.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 
 const RETAIN = 'aws-fargate.cluster.x-k8s.io/retain';
 const retainAnnotation = (world: SimulatedWorld): string | undefined =>
@@ -17,45 +18,38 @@ async function expectReleased(world: SimulatedWorld): Promise<void> {
   expect([world.eksProfile(WEB), world.role(WEB)]).to.deep.equal([profile, role]);
 }
 
-/**
- * Creates the object again, so that it adopts the AWS resources that the deleted object has left. Then deletes the
- * object.
- */
-async function adoptAndFinish(world: SimulatedWorld): Promise<void> {
+/** Creates the object again, so that it adopts the AWS resources that the deleted object has left. */
+async function adopt(world: SimulatedWorld): Promise<void> {
   const { arn } = world.eksProfile(WEB) ?? expect.fail('there is no profile');
   const { length } = world.mutations();
   world.applyWith(WEB, { deletionPolicy: 'Delete' });
   await world.ready(WEB);
   expect(world.eksProfile(WEB)?.arn).to.equal(arn);
   expect(world.operations(length)).to.deep.equal([]);
-  await world.deleteAndFinish(WEB);
 }
 
 describe('an object with deletionPolicy Retain', () => {
-  it('leaves profile and role without a call to AWS, and the next object of this name adopts both', async () => {
-    const world = new SimulatedWorld();
+  it('leaves profile and role without a call to AWS, and the next object of this name adopts both', async (world) => {
     await startUntilReady(world, { deletionPolicy: 'Retain' });
     expect(retainAnnotation(world)).not.to.equal(undefined);
     await expectReleased(world);
     await world.until('the event', () =>
       world.objects('events').some(({ reason }) => reason === 'RetainedEKSFargateProfile'),
     );
-    await adoptAndFinish(world);
+    await adopt(world);
   });
 
-  it('is deleted at once while EKS creates its profile, and without credentials', async () => {
-    const world = new SimulatedWorld();
+  it('is deleted at once while EKS creates its profile, and without credentials', async (world) => {
     startAndApply(world, { deletionPolicy: 'Retain' });
     await world.reason(WEB, 'Creating');
     denyAction(world, '*');
     await expectReleased(world);
     world.aws.admin.allow();
     await world.until('the profile', () => world.eksProfile(WEB)?.status === 'ACTIVE');
-    await adoptAndFinish(world);
+    await adopt(world);
   });
 
-  it('ends a deletion that AWS denies, if the policy is set meanwhile', async () => {
-    const world = new SimulatedWorld();
+  it('ends a deletion that AWS denies, if the policy is set meanwhile', async (world) => {
     await startUntilReady(world);
     denyAction(world, 'eks:DeleteFargateProfile');
     world.delete(WEB);
@@ -63,11 +57,10 @@ describe('an object with deletionPolicy Retain', () => {
     patchWeb(world, { spec: { deletionPolicy: 'Retain' } });
     await world.gone(WEB);
     world.aws.admin.allow();
-    await adoptAndFinish(world);
+    await adopt(world);
   });
 
-  it('keeps its profile when another CRD has dropped the field; only an explicit Delete ends that', async () => {
-    const world = new SimulatedWorld();
+  it('keeps its profile when another CRD has dropped the field; only an explicit Delete ends that', async (world) => {
     await startUntilReady(world, { deletionPolicy: 'Retain' });
     patchWeb(world, { spec: { deletionPolicy: null } });
     await world.clock.advance(SECOND);
@@ -76,13 +69,11 @@ describe('an object with deletionPolicy Retain', () => {
     await world.ready(WEB);
     patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
     await world.until('no annotation', () => retainAnnotation(world) === undefined);
-    await world.deleteAndFinish(WEB);
   });
 });
 
 describe('an object that is deleted and created again and again', () => {
-  it('leaves neither profile nor role behind, also if it is deleted during its first AWS calls', async () => {
-    const world = new SimulatedWorld();
+  it('leaves neither profile nor role behind, also if it is deleted during its first AWS calls', async (world) => {
     world.start();
     for (const operation of ['CreateRole', 'CreateFargateProfile', undefined]) {
       const { length } = world.mutations();

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 import { ROLE, WEB, patchWeb, putForeignProfile, startAndApply } from './phases/phase.ts';
 import { ACCOUNT, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { it } from './world/it.ts';
 import { conditionsOf, statusOf } from './world/problems.ts';
 
 const READ_POLICY = 'arn:aws:iam::aws:policy/ReadOnlyAccess';
@@ -28,8 +29,7 @@ function readyNames(world: SimulatedWorld): ReadonlySet<string | undefined> {
 }
 
 describe('a change of the spec before the profile was first ACTIVE as wanted', () => {
-  it('is the only spec that is created, if nothing could be created before', async () => {
-    const world = new SimulatedWorld();
+  it('is the only spec that is created, if nothing could be created before', async (world) => {
     const setReady = (ready: boolean): void =>
       world.patch('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name, { status: { ready } }, 'status');
     setReady(false);
@@ -40,11 +40,9 @@ describe('a change of the spec before the profile was first ACTIVE as wanted', (
     await world.ready(WEB);
     expect(world.eksProfile(WEB, 'right')?.selectors).to.deep.equal([{ namespace: 'right', labels: {} }]);
     expect(world.operations()).to.deep.equal(['CreateRole', 'AttachRolePolicy', 'CreateFargateProfile']);
-    await world.deleteAndFinish(WEB);
   });
 
-  it('between the create call and the write of status deletes the created profile and its role', async () => {
-    const world = new SimulatedWorld();
+  it('between the create call and the write of status deletes the created profile and its role', async (world) => {
     const ready = readyNames(world);
     const forget = world.aws.onCall(({ operation }, phase) => {
       if (operation !== 'CreateFargateProfile' || phase !== 'after') return;
@@ -57,11 +55,9 @@ describe('a change of the spec before the profile was first ACTIVE as wanted', (
     expect([world.eksProfile(WEB, 'before'), world.role(WEB, 'before-pods')]).to.deep.equal([undefined, undefined]);
     expect(world.eksChanges()).to.deep.equal(['Create before', 'Delete before', 'Create after']);
     expect([...ready]).to.deep.equal(['after']);
-    await world.deleteAndFinish(WEB);
   });
 
-  it('after each AWS call leaves only what the last spec wants', async () => {
-    const world = new SimulatedWorld();
+  it('after each AWS call leaves only what the last spec wants', async (world) => {
     const steps = ['CreateRole', 'AttachRolePolicy', 'CreateFargateProfile', 'DeleteFargateProfile', 'DeleteRole'];
     const done = new Set<string>();
     world.aws.onCall(({ operation }, phase) => {
@@ -77,11 +73,9 @@ describe('a change of the spec before the profile was first ACTIVE as wanted', (
     expect(world.aws.admin.profiles().map(({ name }) => name)).to.deep.equal([last]);
     const roles = world.aws.admin.roles().map(({ name }) => name);
     expect(roles.filter((name) => name.startsWith('turn-'))).to.deep.equal([`${last}-pods`]);
-    await world.deleteAndFinish(WEB);
   });
 
-  it('of the role changes boundary and policies in place, and replaces the role for another path', async () => {
-    const world = new SimulatedWorld();
+  it('of the role changes boundary and policies in place, and replaces the role for another path', async (world) => {
     const [tight, tighter] = ['tight', 'tighter'].map((name) => world.aws.admin.putPolicy({ name }));
     // While EKS creates this foreign profile, the object has a role and no profile yet.
     putForeignProfile(world, 'theirs', { status: 'CREATING' });
@@ -103,6 +97,5 @@ describe('a change of the spec before the profile was first ACTIVE as wanted', (
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
     await world.ready(WEB);
     expect(world.eksProfile(WEB)?.podExecutionRoleArn).to.equal(arnOf('/teams/', ROLE));
-    await world.deleteAndFinish(WEB);
   });
 });

@@ -1,8 +1,9 @@
 import { expect } from 'chai';
 import type { Ms } from 'controller-runtime/env';
 import type { FaultKind } from '../aws/faults.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { it } from './world/it.ts';
 
 const NAMES = ['a', 'b', 'c'];
 const HOUR: Ms = 60 * MINUTE;
@@ -22,8 +23,7 @@ async function atRest(world: SimulatedWorld, ...flags: readonly string[]): Promi
 }
 
 describe('idle objects', () => {
-  it('need three AWS reads per resync, a look at all profiles per hour, and no write for a day', async () => {
-    const world = new SimulatedWorld();
+  it('need three AWS reads per resync, a look at all profiles per hour, and no write for a day', async (world) => {
     await atRest(world);
     const writes = world.writes.length;
     const afterSeq = world.aws.admin.calls().length;
@@ -42,8 +42,7 @@ describe('idle objects', () => {
     expect(world.problems()).to.deep.equal([]);
   });
 
-  it('have their first resync after a manager start at random times', async () => {
-    const world = new SimulatedWorld();
+  it('have their first resync after a manager start at random times', async (world) => {
     await atRest(world);
     for (const manager of world.managers) await world.stop(manager);
     const writes = world.writes.length;
@@ -59,7 +58,6 @@ describe('idle objects', () => {
     expect(Math.max(...resyncs) - Math.min(...resyncs), 'spread of the resyncs').to.be.above(MINUTE);
     const readsOfAll = NAMES.length * (3 + NAMES.length);
     expect(calls.length, 'reads of all profiles, and one GetCallerIdentity').to.equal(readsOfAll + 1);
-    await world.deleteAndFinish(...NAMES);
   });
 });
 
@@ -73,19 +71,16 @@ describe('a change that another client makes in AWS', () => {
     ['profile', removeProfile],
     ['role', removeRole],
   ] as const)
-    it(`of the ${what} is seen at the next resync`, async () => {
-      const world = new SimulatedWorld();
+    it(`of the ${what} is seen at the next resync`, async (world) => {
       await atRest(world);
       await world.clock.advance(RESYNC);
       const { length } = world.mutations();
       change(world);
       await world.until('the correction', () => world.mutations().length > length, 1.1 * RESYNC + MINUTE);
       await world.ready(...NAMES);
-      await world.deleteAndFinish(...NAMES);
     });
 
-  it('is seen at once when a user changes the object', async () => {
-    const world = new SimulatedWorld();
+  it('is seen at once when a user changes the object', async (world) => {
     await atRest(world);
     await world.clock.advance(1.1 * RESYNC);
     const { length } = world.mutations();
@@ -93,15 +88,13 @@ describe('a change that another client makes in AWS', () => {
     world.triggerReconcile('a');
     await world.until('the correction', () => world.mutations().length > length, MINUTE);
     await world.ready(...NAMES);
-    await world.deleteAndFinish(...NAMES);
   });
 });
 
 describe('an outage of AWS', () => {
   const kinds: readonly FaultKind[] = ['500-before', 'no-answer-before', 'html-503'];
   for (const kind of kinds)
-    it(`keeps Ready True for 15 minutes and sets Unknown until its end (${kind})`, async () => {
-      const world = new SimulatedWorld();
+    it(`keeps Ready True for 15 minutes and sets Unknown until its end (${kind})`, async (world) => {
       await atRest(world, '--sync-period', '1m');
       const changes = world.readyChanges('a');
       const begin = world.aws.admin.calls().length;
@@ -119,11 +112,9 @@ describe('an outage of AWS', () => {
       await world.ready(...NAMES);
       expect(world.clock.now() - end).to.be.below(2 * MINUTE);
       expect(changes.map(({ status }) => status)).to.deep.equal(['Unknown', 'True']);
-      await world.deleteAndFinish(...NAMES);
     });
 
-  it('of ten minutes changes nothing', async () => {
-    const world = new SimulatedWorld();
+  it('of ten minutes changes nothing', async (world) => {
     await atRest(world, '--sync-period', '1m');
     const changes = world.readyChanges('a');
     const fault = world.aws.admin.addFault({ operation: '*', kind: '500-before' });
@@ -132,6 +123,5 @@ describe('an outage of AWS', () => {
     await world.clock.advance(5 * MINUTE);
     expect(changes).to.deep.equal([]);
     expect(world.mutations().filter(({ fault: struck }) => struck !== undefined)).to.deep.equal([]);
-    await world.deleteAndFinish(...NAMES);
   });
 });

@@ -4,7 +4,8 @@ import { ROLE_IDENTITY, trustPolicyFor, userArn } from '../world/aws/identities.
 import { put } from './phases/identity-objects.ts';
 import { patchControlPlane, patchWeb, startAndApply, startUntilReady } from './phases/phase.ts';
 import { ACCOUNT, MINUTE } from './world/cluster.ts';
-import { SimulatedWorld } from './world/simulated-world.ts';
+import { it } from './world/it.ts';
+import type { SimulatedWorld } from './world/simulated-world.ts';
 
 const MANAGER = `User: ${userArn(ACCOUNT, 'manager-1')}`;
 const EXPIRED = 'Signature expired: 20260101T000000Z is now earlier than 20260101T001000Z (20260101T001500Z - 5 min.)';
@@ -51,8 +52,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
       'Remove the denial of iam:CreateRole from the service control policies of AWS Organizations, or set spec.roleARN to an existing role. If your IAM policy allows iam:CreateRole only with a permissions boundary, set spec.rolePermissionsBoundary. ',
     ],
   ] as const)
-    it(`about the remedy for ${error}`, async () => {
-      const world = new SimulatedWorld();
+    it(`about the remedy for ${error}`, async (world) => {
       fail(world, operation, error);
       startAndApply(world);
       expect(await messageOf(world, 'AccessDenied')).to.contain(
@@ -60,11 +60,9 @@ describe('the words of AWS, not its error code alone, decide', () => {
       );
       world.aws.admin.clearFaults();
       await world.ready('web');
-      await world.deleteAndFinish('web');
     });
 
-  it('about the remedy for an identity whose role AWS Organizations denies', async () => {
-    const world = new SimulatedWorld();
+  it('about the remedy for an identity whose role AWS Organizations denies', async (world) => {
     const trustPolicy = trustPolicyFor(userArn(ACCOUNT, 'manager-1'));
     const { arn: roleARN } = world.aws.admin.putRole({ name: 'fargate', trustPolicy });
     put(world, ROLE_IDENTITY, 'team-a', { roleARN });
@@ -80,7 +78,6 @@ describe('the words of AWS, not its error code alone, decide', () => {
       .and.not.to.contain('external ID');
     world.aws.admin.clearFaults();
     await world.ready('web');
-    await world.deleteAndFinish('web');
   });
 
   for (const [service, code] of [
@@ -88,8 +85,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
     ['iam', 'SignatureDoesNotMatch'],
     ['*', 'RequestExpired'],
   ] as const)
-    it(`about an expired signature: ${code} leaves a Ready profile Ready, and its credentials in use`, async () => {
-      const world = new SimulatedWorld();
+    it(`about an expired signature: ${code} leaves a Ready profile Ready, and its credentials in use`, async (world) => {
       world.start('--sync-period', '1m');
       world.applyWith('web', {});
       await world.ready('web');
@@ -106,11 +102,9 @@ describe('the words of AWS, not its error code alone, decide', () => {
       expect(world.warnings().join('\n')).not.to.contain('CredentialsInvalid');
       world.aws.admin.clearFaults();
       await world.ready('web');
-      await world.deleteAndFinish('web');
     });
 
-  it('about the resource that does not exist', async () => {
-    const world = new SimulatedWorld();
+  it('about the resource that does not exist', async (world) => {
     await startUntilReady(world);
     fail(world, 'eks:TagResource', 'NotFoundException:The specified resource does not exist.');
     patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
@@ -123,11 +117,9 @@ describe('the words of AWS, not its error code alone, decide', () => {
     );
     world.aws.admin.clearFaults();
     await world.ready('web');
-    await world.deleteAndFinish('web');
   });
 
-  it('about the field, if they name none and the spec has a namespace that Kubernetes cannot have', async () => {
-    const world = new SimulatedWorld();
+  it('about the field, if they name none and the spec has a namespace that Kubernetes cannot have', async (world) => {
     startAndApply(world, { selectors: [{ namespace: 'web' }, { namespace: 'kafka_east_1' }] });
     expect(await messageOf(world, 'Refused')).to.equal(
       'AWS rejects a request from the controller. Fix spec.selectors[1].namespace "kafka_east_1": ' +
@@ -136,6 +128,5 @@ describe('the words of AWS, not its error code alone, decide', () => {
     );
     patchWeb(world, { spec: { selectors: [{ namespace: 'kafka-east-1' }] } });
     await world.ready('web');
-    await world.deleteAndFinish('web');
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { deleteHeld, removeHeldFinalizers } from '../phases/phase.ts';
-import { SimulatedWorld } from '../world/simulated-world.ts';
+import { deleteHeld } from '../phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from '../world/cluster.ts';
+import { it } from '../world/it.ts';
 
 const NAMES = ['a', 'b', 'c'];
 
@@ -10,8 +10,7 @@ describe('the profiles of a deleted cluster', () => {
     ['of another kind', { kind: 'KubeadmControlPlane' }],
     ['that does not exist', { name: 'elsewhere' }],
   ] as const)
-    it(`are deleted with a Cluster that names a control plane ${what}, and the former one loses its finalizer`, async () => {
-      const world = new SimulatedWorld();
+    it(`are deleted with a Cluster that names a control plane ${what}, and the former one loses its finalizer`, async (world) => {
       await world.startWithReady(...NAMES);
       const finalizers = (): readonly string[] =>
         world.object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)?.metadata.finalizers ?? [];
@@ -24,7 +23,5 @@ describe('the profiles of a deleted cluster', () => {
       deleteHeld(world, 'clusters', CLUSTER);
       await world.gone(...NAMES);
       await world.until('the removal of the control plane finalizer', () => finalizers().length === 0, MINUTE);
-      removeHeldFinalizers(world);
-      await world.finish();
     });
 });

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { sleep } from 'controller-runtime/async';
 import { CONTROL_PLANE_FINALIZER } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';
-import { WEB, deleteHeld, removeAtOnce, removeHeldFinalizers, startAndApply } from '../phases/phase.ts';
+import { WEB, deleteHeld, removeAtOnce, startAndApply } from '../phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
-import { SimulatedWorld } from '../world/simulated-world.ts';
+import { it } from '../world/it.ts';
+import type { SimulatedWorld } from '../world/simulated-world.ts';
 
 const CONTROL_PLANES = 'awsmanagedcontrolplanes';
 const finalizers = (world: SimulatedWorld): readonly string[] =>
@@ -21,8 +22,7 @@ describe('a create that coincides with a teardown', () => {
     ['is being deleted', (world: SimulatedWorld) => deleteHeld(world, CONTROL_PLANES, CONTROL_PLANE_REF.name)],
     ['is gone', (world: SimulatedWorld) => removeAtOnce(world, CONTROL_PLANES, CONTROL_PLANE_REF.name)],
   ] as const)
-    it(`is not made if the control plane ${what} when it is to get the finalizer`, async () => {
-      const world = new SimulatedWorld();
+    it(`is not made if the control plane ${what} when it is to get the finalizer`, async (world) => {
       let isTold = false;
       world.api.intercept = async ({ method, path, signal }) => {
         if (method === 'PATCH' && path.includes(`/${CONTROL_PLANES}/`) && !isTold) {
@@ -43,14 +43,11 @@ describe('a create that coincides with a teardown', () => {
       expect(finalizers(world)).not.to.include(CONTROL_PLANE_FINALIZER);
       world.delete(WEB);
       await world.gone(WEB);
-      removeHeldFinalizers(world);
-      await world.finish();
     });
 
   for (const isStripped of [false, true])
     for (const phase of ['before', 'after'] as const)
-      it(`leaves nothing in AWS if EKS carries it out ${phase} the deletion${isStripped ? ', without the control plane finalizer' : ''}`, async () => {
-        const world = new SimulatedWorld();
+      it(`leaves nothing in AWS if EKS carries it out ${phase} the deletion${isStripped ? ', without the control plane finalizer' : ''}`, async (world) => {
         const forget = world.aws.onCall(async ({ operation }, now) => {
           if (operation !== 'CreateFargateProfile' || now !== (phase === 'before' ? 'after' : 'before')) return;
           forget();
@@ -61,12 +58,9 @@ describe('a create that coincides with a teardown', () => {
         await world.until('the deletion', () => world.profile(WEB)?.metadata.deletionTimestamp !== undefined);
         await world.gone(WEB);
         expect(world.operations()).to.include.members(['CreateFargateProfile', 'DeleteFargateProfile', 'DeleteRole']);
-        removeHeldFinalizers(world);
-        await world.finish();
       });
 
-  it('leaves no role if EKS has deleted the cluster meanwhile', async () => {
-    const world = new SimulatedWorld();
+  it('leaves no role if EKS has deleted the cluster meanwhile', async (world) => {
     const forget = world.aws.onCall(({ operation }, phase) => {
       if (operation !== 'CreateFargateProfile' || phase !== 'before') return;
       forget();
@@ -77,7 +71,5 @@ describe('a create that coincides with a teardown', () => {
     await world.until('the deletion', () => world.profile(WEB)?.metadata.deletionTimestamp !== undefined);
     await world.gone(WEB);
     expect(world.aws.admin.roles()).to.deep.equal([]);
-    removeHeldFinalizers(world);
-    await world.finish();
   });
 });

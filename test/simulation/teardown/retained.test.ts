@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { WEB, deleteHeld, patchWeb, removeHeldFinalizers, startUntilReady } from '../phases/phase.ts';
+import { WEB, deleteHeld, patchWeb, startUntilReady } from '../phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, NAMESPACE } from '../world/cluster.ts';
-import { SimulatedWorld } from '../world/simulated-world.ts';
+import { it } from '../world/it.ts';
+import type { SimulatedWorld } from '../world/simulated-world.ts';
 
 /** How long the simulated API server hides a change of a Cluster or control plane from the manager's watches. */
 const LAG = 5 * MINUTE;
@@ -24,8 +25,7 @@ describe('a deleted object with deletionPolicy Retain', () => {
     ['Cluster', 'clusters', CLUSTER],
     ['control plane', 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name],
   ] as const) {
-    it(`is kept with the reason although the caches do not show the deletion of its ${what} yet`, async () => {
-      const world = new SimulatedWorld();
+    it(`is kept with the reason although the caches do not show the deletion of its ${what} yet`, async (world) => {
       await startUntilReady(world, { deletionPolicy: 'Retain' });
       changeUnseen(world, () => deleteHeld(world, plural, name));
       world.delete(WEB);
@@ -37,13 +37,10 @@ describe('a deleted object with deletionPolicy Retain', () => {
       patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
       await world.gone(WEB);
       await world.clock.advance(LAG);
-      removeHeldFinalizers(world);
-      await world.finish();
     });
   }
 
-  it('is kept with the reason when the deletion of its namespace deletes it before its Cluster', async () => {
-    const world = new SimulatedWorld();
+  it('is kept with the reason when the deletion of its namespace deletes it before its Cluster', async (world) => {
     await startUntilReady(world, { deletionPolicy: 'Retain' });
     // The namespace controller removes its finalizer from a namespace when the namespace has no objects any more.
     world.create('namespaces', { metadata: { name: NAMESPACE, finalizers: ['kubernetes'] } });
@@ -57,7 +54,5 @@ describe('a deleted object with deletionPolicy Retain', () => {
     deleteHeld(world, 'clusters', CLUSTER);
     patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
     await world.gone(WEB);
-    removeHeldFinalizers(world);
-    await world.finish();
   });
 });

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { FINALIZER, PLURAL } from '../../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';
-import { deleteHeld, removeHeldFinalizers } from '../phases/phase.ts';
+import { deleteHeld } from '../phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from '../world/cluster.ts';
-import { SimulatedWorld } from '../world/simulated-world.ts';
+import { it } from '../world/it.ts';
+import type { SimulatedWorld } from '../world/simulated-world.ts';
 
 const FILTER = 'cluster.x-k8s.io/watch-filter';
 
@@ -21,8 +22,7 @@ describe('a second manager with another watch filter', () => {
   // The list request of the first manager finds no AWSFargateProfile, so this manager removes the finalizer from the
   // control plane. Between the list request and the removal, the second manager sees the finalizer and therefore does
   // not add it.
-  it('adds the control plane finalizer again if the first manager removes it while the second one starts', async () => {
-    const world = new SimulatedWorld();
+  it('adds the control plane finalizer again if the first manager removes it while the second one starts', async (world) => {
     world.start('--watch-filter', 'blue');
     create(world, 'blue');
     await world.ready('blue');
@@ -51,7 +51,5 @@ describe('a second manager with another watch filter', () => {
     await world.ready('green');
     deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
     await world.gone('blue', 'green');
-    removeHeldFinalizers(world);
-    await world.finish();
   });
 });

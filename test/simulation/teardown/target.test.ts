@@ -9,17 +9,16 @@ import {
   patchControlPlane,
   patchWeb,
   removeAtOnce,
-  removeHeldFinalizers,
   startUntilReady,
 } from '../phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
-import { SimulatedWorld } from '../world/simulated-world.ts';
+import { it } from '../world/it.ts';
+import type { SimulatedWorld } from '../world/simulated-world.ts';
 
 const CONTROL_PLANES = 'awsmanagedcontrolplanes';
 
 describe('the deletion of an object', () => {
-  it('happens where the profile was provisioned, although the control plane names another EKS cluster', async () => {
-    const world = new SimulatedWorld();
+  it('happens where the profile was provisioned, although the control plane names another EKS cluster', async (world) => {
     await startUntilReady(world);
     world.aws.admin.createCluster({ name: 'latter' });
     patchControlPlane(world, { spec: { eksClusterName: 'latter' } });
@@ -30,11 +29,9 @@ describe('the deletion of an object', () => {
     await world.gone(WEB);
     const calls = world.aws.admin.calls().filter(({ identifiers }) => Object.values(identifiers).includes('latter'));
     expect(calls).to.deep.equal([]);
-    await world.finish();
   });
 
-  it('needs neither status nor Cluster, because the record has the place', async () => {
-    const world = new SimulatedWorld();
+  it('needs neither status nor Cluster, because the record has the place', async (world) => {
     await startUntilReady(world);
     for (const manager of world.managers) await world.stop(manager);
     removeAtOnce(world, CONTROL_PLANES, CONTROL_PLANE_REF.name);
@@ -43,11 +40,9 @@ describe('the deletion of an object', () => {
     world.delete(WEB);
     world.start();
     await world.gone(WEB);
-    await world.finish();
   });
 
-  it('waits without status, record and Cluster, as after the restore of a backup, until the Cluster is restored', async () => {
-    const world = new SimulatedWorld();
+  it('waits without status, record and Cluster, as after the restore of a backup, until the Cluster is restored', async (world) => {
     await startUntilReady(world);
     for (const manager of world.managers) await world.stop(manager);
     const spec = world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.['spec'];
@@ -67,11 +62,9 @@ describe('the deletion of an object', () => {
     world.create(CONTROL_PLANES, { metadata: { name: CONTROL_PLANE_REF.name }, spec });
     world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { status: { ready: true } }, 'status');
     await world.gone(WEB);
-    await world.finish();
   });
 
-  it('needs no control planes if the API server does not serve them, and other profiles stay', async () => {
-    const world = new SimulatedWorld();
+  it('needs no control planes if the API server does not serve them, and other profiles stay', async (world) => {
     await world.startWithReady('leaving', 'staying');
     for (const manager of world.managers) await world.stop(manager);
     const kind = world.api.kind(CONTROL_PLANES);
@@ -85,7 +78,6 @@ describe('the deletion of an object', () => {
     expect(world.mutationsFor('staying').map(({ operation }) => operation)).not.to.include('DeleteFargateProfile');
     world.api.serve(kind);
     await world.ready('late', 'staying');
-    await world.deleteAndFinish('late', 'staying');
   });
 });
 
@@ -95,30 +87,26 @@ describe('the teardown of a cluster', () => {
   const tearDown = (world: SimulatedWorld): void => deleteHeld(world, CONTROL_PLANES, CONTROL_PLANE_REF.name);
   const isFree = (world: SimulatedWorld): boolean => !finalizers(world).includes(CONTROL_PLANE_FINALIZER);
 
-  /** Returns a simulation in which a retained profile blocks the teardown. */
-  async function blocked(): Promise<SimulatedWorld> {
-    const world = new SimulatedWorld();
+  /** Begins a teardown that a retained profile blocks. */
+  async function block(world: SimulatedWorld): Promise<void> {
     await startUntilReady(world, { deletionPolicy: 'Retain' });
     tearDown(world);
     await world.reason(WEB, 'RetainBlocksClusterDeletion', 'Stalled');
     expect(finalizers(world)).to.include(CONTROL_PLANE_FINALIZER);
-    return world;
   }
 
-  it('goes on soon after a user has deleted the retained profile in AWS, and its role stays', async () => {
-    const world = await blocked();
+  it('goes on soon after a user has deleted the retained profile in AWS, and its role stays', async (world) => {
+    await block(world);
     const { length } = world.mutations();
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
     await world.until('its end', () => world.profile(WEB) === undefined, 5 * MINUTE);
     expect(world.operations(length)).to.deep.equal([]);
     expect(world.role(WEB)).not.to.equal(undefined);
     world.aws.admin.removeRole({ name: ROLE });
-    removeHeldFinalizers(world);
-    await world.finish();
   });
 
-  it('goes on after a user has removed the finalizer of the retained object, and its profile stays', async () => {
-    const world = await blocked();
+  it('goes on after a user has removed the finalizer of the retained object, and its profile stays', async (world) => {
+    await block(world);
     const { length } = world.mutations();
     world.delete(WEB);
     await world.reason(WEB, 'RetainBlocksClusterDeletion', 'Deleting');
@@ -128,12 +116,9 @@ describe('the teardown of a cluster', () => {
     expect(world.operations(length)).to.deep.equal([]);
     world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: PROFILE });
     world.aws.admin.removeRole({ name: ROLE });
-    removeHeldFinalizers(world);
-    await world.finish();
   });
 
-  it('is not blocked by a retained object without a profile in AWS, nor by one that Git applies again', async () => {
-    const world = new SimulatedWorld();
+  it('is not blocked by a retained object without a profile in AWS, nor by one that Git applies again', async (world) => {
     // A manager leaves this state if it is killed right after it has set its finalizers.
     world.create(PLURAL, {
       metadata: { name: WEB, finalizers: [FINALIZER] },
@@ -148,12 +133,9 @@ describe('the teardown of a cluster', () => {
     expect(world.profile(WEB)?.metadata).not.to.have.any.keys('finalizers');
     await world.until('the removal of the control plane finalizer', () => isFree(world), MINUTE);
     expect(world.operations()).to.deep.equal([]);
-    removeHeldFinalizers(world);
-    await world.deleteAndFinish(WEB);
   });
 
-  it('keeps the control plane until the role is deleted, although the EKS cluster is gone', async () => {
-    const world = new SimulatedWorld();
+  it('keeps the control plane until the role is deleted, although the EKS cluster is gone', async (world) => {
     await startUntilReady(world);
     world.aws.admin.removeCluster({ name: EKS_CLUSTER });
     world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:9000', times: 1 });
@@ -163,12 +145,9 @@ describe('the teardown of a cluster', () => {
     expect(isFree(world)).to.equal(false);
     await world.gone(WEB);
     expect(world.role(WEB)).to.equal(undefined);
-    removeHeldFinalizers(world);
-    await world.finish();
   });
 
-  it('whose Cluster is gone takes the finalizer off the control plane after the profile', async () => {
-    const world = new SimulatedWorld();
+  it('whose Cluster is gone takes the finalizer off the control plane after the profile', async (world) => {
     await startUntilReady(world);
     removeAtOnce(world, 'clusters', CLUSTER);
     await world.clock.advance(10 * MINUTE);
