@@ -38,6 +38,7 @@ import {
   withAttempt,
   withProfileFailure,
   mutationKey,
+  refusedSince,
   withRefusal,
   waitedFor,
   withRecorded,
@@ -264,9 +265,10 @@ function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: a
       : general;
   if (isUnreported(reason)) return reason;
   retry.update((state) => {
-    const notBefore = now + pollOf(reason, waitedFor(state, reason, now));
+    const since = refusedSince(state, reason, now);
+    const notBefore = now + pollOf(reason, now - since);
     const key = mutationKey(mutation, target.identity);
-    return withRefusal(state, { mutation: key, reason, generation: generationOf(reconcile), notBefore }, now);
+    return withRefusal(state, { mutation: key, reason, generation: generationOf(reconcile), since, notBefore }, now);
   });
   return reason;
 }

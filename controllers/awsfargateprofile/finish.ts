@@ -20,7 +20,7 @@ import {
   type RetryStore,
   attemptsOf,
 } from './memory.ts';
-import { type RequeueOptions, requeueAfter, pendingAfter } from './report/requeue.ts';
+import { type Pending, type RequeueOptions, requeueAfter } from './report/requeue.ts';
 import {
   type EventSpec,
   RESUMED_DELETION,
@@ -206,10 +206,13 @@ export class Finisher {
     state: RetryState,
     isTransit = false,
   ): Requeue {
-    const reason = pendingAfter(result);
-    const waited = reason === undefined ? 0 : waitedFor(state, reason, this.options.clock.monotonic());
-    const notBefore = reason && notBeforeFor(state, reason);
-    return requeueAfter(result, { waited, notBefore, isTransit }, this.options);
+    const now = this.options.clock.monotonic();
+    const pending: Pending = {
+      waitedFor: (reason) => waitedFor(state, reason, now),
+      notBeforeFor: (reason) => notBeforeFor(state, reason),
+      isTransit,
+    };
+    return requeueAfter(result, pending, this.options);
   }
 
   private memoryAfter(result: ReconcileResult): (state: RetryState) => RetryState {

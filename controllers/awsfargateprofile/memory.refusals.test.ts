@@ -5,6 +5,7 @@ import {
   withSuccess,
   waitedFor,
   refusalFor,
+  refusedSince,
   withRefusal,
   mutationKey,
 } from './memory.ts';
@@ -19,7 +20,7 @@ describe('a refused mutation', () => {
   const attach = (policyArn: string): Mutation => ({ kind: 'attachPolicy', name: ROLE, policyArn });
   const mutation = mutationKey(attach('a'), undefined);
   const refusal = newReason('Refused', { detail: 'no' });
-  const refused = { mutation, reason: refusal, generation: 1, notBefore: 60 * SECOND };
+  const refused = { mutation, reason: refusal, generation: 1, since: 0, notBefore: 60 * SECOND };
   const state = withRefusal(NO_RETRY_STATE, refused, 0);
 
   it('is not sent again before its backoff is over, or a change of the spec', () => {
@@ -64,6 +65,14 @@ describe('a refused mutation', () => {
     const tolerated = withSuccess(state, [refusal], 5_000);
     expect(refusalFor(tolerated, mutation, 1, 59_999)).to.equal(refusal);
     expect(waitedFor(withSuccess(tolerated, [refusal], 30_000), refusal, 65_000)).to.equal(60 * SECOND);
+  });
+
+  it('keeps its own time while the object waits for a drain or a deletion', () => {
+    const removing = newReason('RemovingPredecessor', { name: 'new', predecessor: 'old' });
+    const tolerated = withSuccess(state, [refusal, removing], 5_000);
+    expect(waitedFor(tolerated, removing, 65_000)).to.equal(60 * SECOND);
+    expect(refusedSince(tolerated, newReason('Refused', { detail: 'no again' }), 65_000)).to.equal(0);
+    expect(refusedSince(tolerated, newReason('QuotaExceeded', { detail: 'no' }), 65_000)).to.equal(65_000);
   });
 
   it('is forgotten after a reconcile with the notice of another problem', () => {

@@ -54,6 +54,8 @@ export interface Refusal {
   readonly mutation: string;
   readonly generation: number;
   readonly reason: Reason;
+  /** Since when changes have failed for such a reason. */
+  readonly since: Ms;
   readonly notBefore: Ms;
 }
 
@@ -91,7 +93,8 @@ export function withSuccess(
 ): RetryState {
   const kept = refused.filter(({ reason }) => notices.includes(reason));
   const removing = notices.find(({ name }) => name === 'Draining' || name === 'RemovingPredecessor');
-  const first = kept[0]?.reason ?? removing;
+  // A refusal has its own time, so the wait of the replacement continues next to it.
+  const first = removing ?? kept[0]?.reason;
   return {
     ...(recorded !== undefined && { recorded }),
     ...(unanswered !== undefined && { unanswered }),
@@ -251,6 +254,10 @@ export function withAttempt(state: RetryState, generation: number): RetryState {
 
 export const mutationKey = (mutation: Mutation, identity: IdentityRef | undefined): string =>
   JSON.stringify([mutation, identity]);
+
+/** Returns since when changes have failed for such a reason, even if the object waits for something else. */
+export const refusedSince = ({ waiting, refused }: RetryState, { name }: Reason, now: Ms): Ms =>
+  waiting?.name === name ? waiting.since : (refused?.find(({ reason }) => reason.name === name)?.since ?? now);
 
 /** Adds a failed change, and removes those whose backoff is over. */
 export function withRefusal(state: RetryState, refusal: Refusal, now: Ms): RetryState {

@@ -114,6 +114,30 @@ describe('a drain', () => {
     ]);
   });
 
+  it('tries every 10 seconds although AWS denies a change of the tags', async (world) => {
+    await world.startWith({ drainTimeout: '5m' });
+    world.workload.refusalOf = () => BUDGET;
+    world.aws.admin.deny({ principal: '*', action: 'eks:TagResource' });
+    world.replace();
+    await world.reason('web', 'PredecessorKept');
+    world.patch(PLURAL, 'web', { spec: { additionalTags: { team: 'web' } } });
+    await world.shows('True/Draining');
+    const [began, { requests }] = [world.clock.now(), world.workload];
+    await world.shows('True/AccessDenied', 'Stalled');
+    await world.run(4 * MINUTE);
+    // Each attempt lists the pods once, and tries to evict each of the three.
+    expect((world.workload.requests - requests) / 4).to.be.within(20, 25);
+    const attempts = world.operations().filter((operation) => operation === 'TagResource');
+    expect(attempts.length, 'attempts to change the tags').to.be.within(3, 4);
+    world.workload.refusalOf = () => undefined;
+    await world.until('the old profile gone', () => world.eksProfile('web') === undefined, HOUR);
+    expect(world.clock.now() - began, 'the time until the pods have moved').to.be.below(6 * MINUTE);
+    expect(world.workload.on(NEW)).to.have.length(3);
+    expect(world.events('DrainTimedOut')).to.deep.equal([]);
+    world.aws.admin.allow();
+    await world.drained();
+  });
+
   for (const [mood, said] of [
     ['unauthorized', "does not accept the controller's AWS identity. Give this identity an access entry"],
     [

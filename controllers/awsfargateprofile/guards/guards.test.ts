@@ -120,7 +120,9 @@ describe('newChecks and newPreparations', () => {
     it('by refusalExpired alone, until the backoff of the refusal is over', async () => {
       const [reconcile, services] = [leaving(), newServices()];
       const refused = { mutation: mutationKey(DELETE_ROLE, undefined), reason: newReason('Refused', { detail: 'no' }) };
-      reconcile.retry.update((state) => withRefusal(state, { ...refused, generation: 2, notBefore: 60_000 }, 0));
+      reconcile.retry.update((state) =>
+        withRefusal(state, { ...refused, generation: 2, since: 0, notBefore: 60_000 }, 0),
+      );
       expect(await obstacleTo(DELETE_ROLE, reconcile, services)).to.equal('stop: Refused');
       await services.clock.advance(60_000);
       expect(await obstacleTo(DELETE_ROLE, reconcile, services)).to.equal('go');

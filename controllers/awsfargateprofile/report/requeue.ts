@@ -1,6 +1,8 @@
 import type { Requeue } from 'controller-runtime/controller';
 import type { Clock, Ms, Random } from 'controller-runtime/env';
 import type { QueuePriority } from 'controller-runtime/queue';
+import { type Observed, findProfile } from '../model/observed-state.ts';
+import { DELETING } from '../model/profile-status.ts';
 import { type ReconcileResult, reasonOf } from '../model/result.ts';
 import { type Reason, natureOf, pollOf } from '../reasons/reasons.ts';
 import { CONFLICT, backOff } from '../../shared/requeue.ts';
@@ -18,46 +20,65 @@ export interface RequeueOptions {
  */
 const JITTER = 0.1;
 
-/** Returns the reason why the reconcile ended or, if AWS matches the spec, what the object still waits for. */
-export const pendingAfter = (result: Pick<ReconcileResult, 'end' | 'execution' | 'facts'>): Reason | undefined =>
-  reasonOf(result) ??
-  result.execution?.notices[0] ??
-  result.facts?.plan.notices.find((notice) => natureOf(notice) === 'wait');
-
 export interface Pending {
-  /** How long the object has waited for this reason. */
-  readonly waited: Ms;
-  /** No reconcile would change anything in AWS before this time on the monotonic clock. */
-  readonly notBefore: Ms | undefined;
+  /** How long the object has waited for the reason. */
+  readonly waitedFor: (reason: Reason) => Ms;
+  /** No reconcile would change what the reason is about before this time on the monotonic clock. */
+  readonly notBeforeFor: (reason: Reason) => Ms | undefined;
   /** Whether EKS is changing one of the object's profiles. */
   readonly isTransit: boolean;
 }
 
-export function requeueAfter(
-  result: Pick<ReconcileResult, 'end' | 'execution' | 'facts'>,
-  pending: Pending,
-  options: RequeueOptions,
-): Requeue {
-  const reason = pendingAfter(result);
-  if (reason === undefined)
-    return { kind: 'after', delay: jittered(options.resync, options), reason: 'resync', priority: 'low' };
-  if (reason.name === 'Conflict') return CONFLICT;
-  if (reason.name === 'Outdated') return backOff(reason.facts.because);
-  const next = { kind: 'after', delay: delayFor(reason, pending, options), reason: reason.name } as const;
+type Requeued = Pick<ReconcileResult, 'end' | 'execution' | 'facts'>;
+
+/**
+ * The next reconcile comes when the first of the pending reasons is due, so that a refused change with a long backoff
+ * does not delay a drain.
+ */
+export function requeueAfter(result: Requeued, pending: Pending, options: RequeueOptions): Requeue {
+  const reasons = pendingAfter(result);
+  for (const reason of reasons) {
+    if (reason.name === 'Conflict') return CONFLICT;
+    if (reason.name === 'Outdated') return backOff(reason.facts.because);
+  }
+  const jitter = 1 + JITTER * options.random.next();
+  const due = reasons.map((each) => ({ reason: each, delay: delayFor(each, jitter, pending, options) }));
+  const [first] = due.toSorted((a, b) => a.delay - b.delay);
+  if (first === undefined) return { kind: 'after', delay: options.resync * jitter, reason: 'resync', priority: 'low' };
+  const { reason, delay } = first;
+  const next = { kind: 'after', delay, reason: reason.name } as const;
   const { isTransit } = pending;
   const priority = reasonOf(result) === undefined ? (isTransit ? 'urgent' : 'low') : priorityAfter(reason, isTransit);
   return priority === undefined ? next : { ...next, priority };
 }
 
-function delayFor(reason: Reason, { waited, notBefore }: Pending, options: RequeueOptions): Ms {
-  const { clock, resync } = options;
-  const now = clock.monotonic();
-  const remaining = (notBefore ?? now) - now;
-  if (remaining > 0) return Math.min(jittered(remaining, options), resync);
-  return jittered(Math.min(pollOf(reason, waited), resync), options);
+/** Returns the reason why the reconcile ended or, if AWS matches the spec, everything for which the object waits. */
+function pendingAfter(result: Requeued): readonly Reason[] {
+  const reason = reasonOf(result);
+  if (reason !== undefined) return [reason];
+  const { execution, facts } = result;
+  const planned = facts?.plan.notices.filter(
+    (notice) => natureOf(notice) === 'wait' && !isStillToBegin(notice, facts.after),
+  );
+  return [...(execution?.notices ?? []), ...(planned ?? [])];
 }
 
-const jittered = (span: Ms, { random }: RequeueOptions): Ms => span * (1 + JITTER * random.next());
+/** If the deletion of a predecessor has not begun, the object waits for what has stopped it, such as a drain. */
+const isStillToBegin = (reason: Reason, { profiles }: Observed): boolean =>
+  reason.name === 'RemovingPredecessor' &&
+  ![undefined, DELETING].includes(findProfile(profiles, reason.facts.predecessor)?.status);
+
+function delayFor(
+  reason: Reason,
+  jitter: number,
+  { waitedFor, notBeforeFor }: Pending,
+  { clock, resync }: RequeueOptions,
+): Ms {
+  const now = clock.monotonic();
+  const remaining = (notBeforeFor(reason) ?? now) - now;
+  if (remaining > 0) return Math.min(remaining * jitter, resync);
+  return Math.min(pollOf(reason, waitedFor(reason)), resync) * jitter;
+}
 
 /**
  * While EKS changes the object's profile, the next reconcile is urgent: other objects in the EKS cluster wait until a
