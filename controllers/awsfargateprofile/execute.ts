@@ -81,7 +81,7 @@ async function makeChanges(
 ): Promise<Reason | undefined> {
   for (const change of changes) {
     if (execution.kept.some(({ name }) => isAboutKept(change.mutation, name))) continue;
-    if (change.ifAllMade === true && execution.notices.length > 0) continue;
+    if (change.ifAllMade === true && (execution.notices.length > 0 || execution.keepsTags === true)) continue;
     const end = await makeChange(change, reconcile, execution, services);
     if (end !== undefined) return end;
   }
@@ -107,6 +107,7 @@ async function makeChange(
       return newReason('NotNow', { because: 'another object uses or changes the same resource' });
     const obstacle = await findObstacle(services.guards, mutation, reconcile);
     if (obstacle?.kind === 'keep') return keep(reconcile, mutation, obstacle.by, execution);
+    if (obstacle?.kind === 'untagOnly') return await untagOnly(change, obstacle.keys, reconcile, execution, services);
     if (obstacle !== undefined) return tolerate(change, obstacle.reason, execution);
     const outcome = await mutate(reconcile.session, reconcile.target.eksCluster, mutation);
     const { drained } = reconcile;
@@ -142,6 +143,19 @@ function keep(reconcile: ReconcileState, mutation: Mutation, by: string, executi
   if (role?.name.toLowerCase() !== mutation.name.toLowerCase()) return undefined;
   const facts = { name: mutation.name, other: by, settings: ['rolePath'], isProvisioned };
   return newReason('RoleSettingsConflict', facts);
+}
+
+async function untagOnly(
+  change: Change,
+  keys: readonly string[],
+  reconcile: ReconcileState,
+  execution: Execution,
+  services: ExecuteServices,
+): Promise<Reason | undefined> {
+  execution.keepsTags = true;
+  return keys.length === 0 || change.mutation.kind !== 'untagRole'
+    ? undefined
+    : makeChange({ ...change, mutation: { ...change.mutation, keys } }, reconcile, execution, services);
 }
 
 function recordProfileFailure(reconcile: ReconcileState, mutation: Mutation, clock: Clock): void {

@@ -90,6 +90,20 @@ describe('two managers with different watch filters', () => {
       await world.deleteAndFinish('green-web');
     });
 
+    it('remove the tags that no object of either wants any more, and keep the others', async () => {
+      const world = newShards();
+      create(world, 'blue-web', { roleName: ROLE, additionalTags: { both: 'x', blue: 'x' } });
+      create(world, 'green-web', { roleName: ROLE, additionalTags: { both: 'x' } });
+      await world.ready('blue-web', 'green-web');
+      world.patch(PLURAL, 'blue-web', { spec: { additionalTags: null } });
+      const tags = () => Object.keys(roleOf(world)?.tags ?? {}).filter((key) => key === 'both' || key === 'blue');
+      await world.until('the end of the tag "blue"', () => !tags().includes('blue'), 30 * MINUTE);
+      expect(tags()).to.deep.equal(['both']);
+      world.patch(PLURAL, 'green-web', { spec: { additionalTags: null } });
+      await world.until('the end of the tag "both"', () => tags().length === 0, 30 * MINUTE);
+      await world.deleteAndFinish('blue-web', 'green-web');
+    });
+
     it('do not undo the settings of the other one: the younger object gets RoleSettingsConflict', async () => {
       const world = newShards();
       create(world, 'blue-web', { roleName: ROLE, additionalTags: { team: 'a' } });

@@ -36,7 +36,9 @@ export interface ReconcileState {
 export type Obstacle =
   | { readonly kind: 'stop'; readonly reason: Reason }
   /** The role or its access entry is kept, because `by` uses it. The execution continues with the other changes. */
-  | { readonly kind: 'keep'; readonly by: string };
+  | { readonly kind: 'keep'; readonly by: string }
+  /** Of the tags of a role, only those with these keys may be removed, because others use the rest. */
+  | { readonly kind: 'untagOnly'; readonly keys: readonly string[] };
 
 export const stop = (reason: Reason): Obstacle => ({ kind: 'stop', reason });
 

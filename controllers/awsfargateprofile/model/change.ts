@@ -17,8 +17,8 @@ export interface Change {
   /** AWS may refuse the change without harm. The refusal is reported, and the next changes are still made. */
   readonly optional?: true;
   /**
-   * Not made if AWS has refused an earlier change. This change removes additions from the tags that record them, so all
-   * of these additions must already be gone from the resource.
+   * Not made if an earlier change was refused or not made as a whole. This change removes additions from the tags that
+   * record them, so all of these additions must already be gone from the resource.
    */
   readonly ifAllMade?: true;
 }

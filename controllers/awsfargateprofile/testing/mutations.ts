@@ -139,6 +139,8 @@ export const describeObstacle = (obstacle: Obstacle | undefined): string => {
       return `stop: ${obstacle.reason.name}`;
     case 'keep':
       return `keep for ${obstacle.by}`;
+    case 'untagOnly':
+      return `untag only ${keysOf(obstacle.keys)}`;
   }
 };
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { RoleName } from '../../../../api/names.ts';
-import { OWNER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import { ADDED_TAG, OWNER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { Mutation } from '../../model/change.ts';
 import { PROFILE, ROLE, ROLE_ARN, aDeletedObject, aFailure, anObject } from '../../testing/builders.ts';
 import { SHARED_ROLE_ARN, SHARED_ROLE_NAME } from '../../testing/fixtures.ts';
@@ -260,10 +260,16 @@ describe('roleShareable', () => {
 
   it('keeps a tag that another object wants on the role, whatever its case', async () => {
     const sharer = anObject({ metadata: { name: 'api' }, spec: { roleName: ROLE, additionalTags: { Team: 'a' } } });
-    const untag = (key: string) => ({ kind: 'untagRole', name: ROLE, keys: [key] }) as const;
+    const untag = (...keys: readonly string[]) => ({ kind: 'untagRole', name: ROLE, keys }) as const;
     const aws = awsWith(aSimulatedProfile(), aSimulatedRole());
     const found = { ...NOBODY, sharers: [sharer] };
-    expect(await check(found, aws, untag('team'))).to.deep.equal({ kind: 'keep', by: 'another AWSFargateProfile' });
+    for (const [keys, rest] of [
+      [['team'], []],
+      [['mine', 'team'], ['mine']],
+      // Without the bookkeeping tag, nothing would say that the controller has set the tag that is kept.
+      [['mine', ADDED_TAG, 'team'], ['mine']],
+    ] as const)
+      expect(await check(found, aws, untag(...keys))).to.deep.equal({ kind: 'untagOnly', keys: rest });
     expect(await check(found, aws, untag('theirs'))).to.equal(undefined);
   });
 

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
 import { roleOwnership } from '../../../../pkg/fargate/ownership.ts';
+import { isAddedTagKey } from '../../../../pkg/fargate/tags/tag-drift.ts';
 import { OWNER_TAG, foldCase, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
 import { ownershipOf } from '../../model/identity.ts';
@@ -47,10 +48,17 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
       eksCluster: target.eksCluster,
       controlPlaneTags: reconcile.controlPlaneTags,
     });
-    if (mutation.kind === 'untagRole' && mutation.keys.some((key) => keysOfOthers.includes(foldCase(key))))
-      return { kind: 'keep', by: 'another AWSFargateProfile' };
-    return roleConflict && stop(roleConflict);
+    if (roleConflict !== undefined) return stop(roleConflict);
+    return mutation.kind === 'untagRole' ? keepTags(mutation.keys, keysOfOthers) : undefined;
   };
+}
+
+/** The bookkeeping tags are kept too, because they record who has set the tags that are kept. */
+function keepTags(keys: readonly string[], keysOfOthers: readonly string[]): Obstacle | undefined {
+  const free = keys.filter((key) => !keysOfOthers.includes(foldCase(key)));
+  return free.length === keys.length
+    ? undefined
+    : { kind: 'untagOnly', keys: free.filter((key) => !isAddedTagKey(key)) };
 }
 
 const inCluster = ({ target, desired }: ReconcileState, name: RoleName): RoleInCluster => ({
