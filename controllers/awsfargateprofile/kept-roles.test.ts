@@ -10,6 +10,7 @@ import {
   FULL_RECORD,
   HERE,
   NAMESPACE_TAG,
+  NOW,
   POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_ID,
@@ -108,7 +109,7 @@ describe('a change of the role name', () => {
       [
         'is used by our former profile',
         renamed,
-        withFormer({}, { tags: PROFILE_TAGS }),
+        withFormer({}, { tags: PROFILE_TAGS, createdAt: NOW }),
         'delete different profile former; stop: DeletingProfile',
       ],
       [

@@ -242,10 +242,20 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
   ],
 
   'that is an unfinished first attempt and differs': [
-    ['has never served', alive({ profiles: [entry(PROFILE)] }), aws(named(DIFFERENT)), 'different'],
-    ['has a former name and has never served', alive({ profiles: [entry(OTHER)] }), aws(other()), 'different'],
     [
-      'was created less than an hour ago',
+      'has a former name and has never served',
+      alive({ profiles: [entry(OTHER)] }),
+      aws(other({ createdAt: NOW })),
+      'different',
+    ],
+    [
+      'has never served, but EKS does not say when it was created',
+      alive({ profiles: [entry(PROFILE)] }),
+      aws(named(DIFFERENT)),
+      'stays',
+    ],
+    [
+      'has never served, and was created less than an hour ago',
       alive({ profiles: [entry(PROFILE)] }),
       aws(named({ ...DIFFERENT, createdAt: NOW - HOUR + 1 })),
       'different',

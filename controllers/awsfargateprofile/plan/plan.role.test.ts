@@ -12,6 +12,7 @@ import {
   EKS_CLUSTER_TAG,
   HERE,
   NAMESPACE_TAG,
+  NOW,
   FULL_RECORD,
   PLACE,
   POD_EXECUTION_POLICY,
@@ -144,7 +145,7 @@ describe('plan, about the role', () => {
         [
           'names another role before the profile has served',
           limited(limitedArn, { record: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } }),
-          liveOf(SHARED_ROLE),
+          observed({ profile: aProfile({ createdAt: NOW }), role: SHARED_ROLE }),
         ],
         ['names a foreign role in spec.roleName', limitedName, sharedRole()],
         ['has another permissions boundary', limited(limitedBoundary), observed()],
@@ -246,7 +247,7 @@ describe('plan, about the role', () => {
       [
         'has another path and is used by our profile, which has never served',
         living({ spec: elsewhere, record: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } }),
-        asDesired(),
+        observed({ profile: aProfile({ createdAt: NOW }), role: aRole() }),
         'delete different profile; stop: DeletingProfile',
       ],
       [
@@ -389,7 +390,7 @@ describe('plan, about the role', () => {
       [
         'a profile that differs and is replaced',
         living({ spec: elsewhere, record: attempted }),
-        { role, profile: aProfile({ podExecutionRoleArn: role.arn, selectors: [] }) },
+        { role, profile: aProfile({ podExecutionRoleArn: role.arn, selectors: [], createdAt: NOW }) },
         'CONFIG_MAP',
         NOT_MAPPED,
       ],

@@ -268,7 +268,12 @@ describe('plan', () => {
         ['in its role', plain, withProfile({ podExecutionRoleArn: SHARED_ROLE_ARN })],
         ['in subnets that spec.subnetIDs names', ofSpec(oneSubnet), withProfile({ subnets: ['subnet-0f'] })],
       ),
-      ['after a create, if the role is missing', attempted, observed({ profile: aProfile(OTHER) }), REPLACE],
+      [
+        'after a create, if the role is missing',
+        attempted,
+        observed({ profile: aProfile({ ...OTHER, createdAt: NOW }) }),
+        REPLACE,
+      ],
       ['that failed', plain, withProfile({ ...OTHER, status: 'CREATE_FAILED' }), REPLACE],
       [
         'still being created',
@@ -281,7 +286,7 @@ describe('plan', () => {
       ['in the order of subnets alone', plain, withProfile({ subnets: ['subnet-0b', 'subnet-0a'] }), 'in order'],
     ],
     'after a change of the profile name, if': [
-      ['the former profile has never served', renamed(), withFormer({}), DELETE_FORMER],
+      ['the former profile has never served', renamed(), withFormer({ createdAt: NOW }), DELETE_FORMER],
       [
         'the former profile has never served, and a foreign profile has the new name',
         renamed(),

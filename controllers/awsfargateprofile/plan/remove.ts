@@ -185,7 +185,7 @@ const isLastActive = (desired: Desired, { profiles }: Observed, found: FargatePr
   !oursOf(desired, profiles).some(({ name, status }) => name !== found.name && status === ACTIVE);
 
 function isFirstAttempt(desired: Desired, found: FargateProfile): boolean {
-  const isYoung = found.createdAt === undefined || desired.now - found.createdAt < FIRST_ATTEMPT;
+  const isYoung = found.createdAt !== undefined && desired.now - found.createdAt < FIRST_ATTEMPT;
   return isYoung && hasNeverServed(desired, found);
 }
 
