@@ -84,6 +84,16 @@ describe('wrongArrow', () => {
     ],
     [
       'controllers/awsfargateprofile/report/events.ts',
+      '../model/observed-state.ts',
+      'report/events.ts may not import controllers/awsfargateprofile/model',
+    ],
+    [
+      'controllers/awsfargateprofile/report/status.ts',
+      '../update-record.ts',
+      'awsfargateprofile/report may not import controllers/awsfargateprofile/update-record.ts',
+    ],
+    [
+      'controllers/awsfargateprofile/report/conditions.ts',
       '../observe/observe.ts',
       'awsfargateprofile/report may not import controllers/awsfargateprofile/observe',
     ],

@@ -6,9 +6,9 @@ const STEPS = [
   'reasons',
   'goal',
   'model',
-  'update-record.ts',
-  // Reports depend only on the plan, not on how the plan is made, on memory, or on the AWS calls.
+  // Reports depend only on the plan, not on how the plan is made, on the record's update, on memory, or on the AWS calls.
   'report',
+  'update-record.ts',
   'aws',
   'observe',
   'desired',
@@ -56,6 +56,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'controllers/crdkeeper': SHARED,
   'controllers/instancegroups': SHARED,
   ...Object.fromEntries(STEPS.map((step, index) => [step, [...SHARED, ...STEPS.slice(0, index)]])),
+  // The plan says which events there are, so that events.ts does not look at what was read from AWS.
+  [`${PROFILE}/report/events.ts`]: [
+    ...SHARED,
+    ...['reasons', 'report', 'model/change.ts', 'model/profile-status.ts', 'model/result.ts'].map(
+      (path) => `${PROFILE}/${path}`,
+    ),
+  ],
   [PROFILE]: [...SHARED, 'controllers/identities', ...STEPS],
   controllers: SHARED,
   cmd: ['api', 'pkg', 'controllers'],

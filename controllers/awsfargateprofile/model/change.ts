@@ -51,7 +51,16 @@ export interface Plan {
   /** The profile that status shows. `undefined` if neither AWS nor the record contains a profile. */
   readonly shown: ProfileName | undefined;
   readonly isRoleManaged: boolean;
+  readonly refusedReads: readonly RefusedRead[];
+  /** All profiles of the EKS cluster, with all owners. `undefined` if only the recorded profiles were read. */
+  readonly allProfiles: readonly ProfileName[] | undefined;
 }
+
+/** A read that AWS has refused. The reconcile continues, because the permission for it is optional. */
+export type RefusedRead = { readonly refusal: string } & (
+  | { readonly of: 'accessEntry'; readonly principal: RoleArn }
+  | { readonly of: 'deletionProtection'; readonly eksCluster: string }
+);
 
 export interface KeptRole {
   readonly name: string;

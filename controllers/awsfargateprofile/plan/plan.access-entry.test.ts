@@ -3,7 +3,16 @@ import { RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import type { ProfileRecord, RecordedRole } from '../../shared/record.ts';
 import type { Observed, ObservedAccessEntry } from '../model/observed-state.ts';
-import { FULL_RECORD, ROLE, ROLE_ARN, ROLE_CREATED_AT, aProfile, aRole, observed } from '../testing/builders.ts';
+import {
+  EKS_CLUSTER,
+  FULL_RECORD,
+  ROLE,
+  ROLE_ARN,
+  ROLE_CREATED_AT,
+  aProfile,
+  aRole,
+  observed,
+} from '../testing/builders.ts';
 import { type Desires, deleted, living, testPlans } from '../testing/plan-tables.ts';
 import { plan } from './plan.ts';
 
@@ -145,6 +154,17 @@ describe('plan, about the access entry', () => {
       const seen = live(shown);
       expect(plan(brought(seen), seen)).to.have.nested.property('end.facts.entry', known);
     });
+
+  it('lists the reads that AWS has refused, and nothing else', () => {
+    const protection = { kind: 'unreadable', refusal: 'no' } as const;
+    const refused = { ...live(entry(undefined, DENIED)), deletionProtection: protection };
+    expect(plan(recreated(refused), refused).refusedReads).to.deep.equal([
+      { of: 'accessEntry', principal: ROLE_ARN, refusal: DENIED.refusal },
+      { of: 'deletionProtection', eksCluster: EKS_CLUSTER, refusal: 'no' },
+    ]);
+    const shown = { ...live(entry(NEW)), deletionProtection: { kind: 'off' } as const };
+    expect(plan(recreated(shown), shown).refusedReads).to.deep.equal([]);
+  });
 
   for (const mode of ['API', 'API_AND_CONFIG_MAP']) {
     const seen = (parts: Parameters<typeof observed>[0]): Observed =>

@@ -19,7 +19,7 @@ import {
 import { ensureProfile, profileDrift } from './ensure-profile.ts';
 import { ensureRole, roleDrift } from './ensure-role.ts';
 import { keptRoles, removeUnwanted } from './remove.ts';
-import { adviceFor, isRoleManaged, ownProfiles, profileToShow } from './verdicts.ts';
+import { adviceFor, isRoleManaged, ownProfiles, profileToShow, refusedReads } from './verdicts.ts';
 import { hasTakenOver, keptReason, transitReason } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 
@@ -50,6 +50,8 @@ export function plan(desired: Desired, observed: Observed): Plan {
     profiles: ownProfiles(desired, observed),
     shown: profileToShow(desired, observed, end),
     isRoleManaged: isRoleManaged(desired, observed),
+    refusedReads: refusedReads(desired, observed),
+    allProfiles: observed.depth === 'survey' ? observed.profiles.map(({ name }) => name) : undefined,
   };
 }
 

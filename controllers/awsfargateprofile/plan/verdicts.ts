@@ -3,7 +3,7 @@ import type { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { joinParts } from '../../shared/message.ts';
 import { servedIn } from '../../shared/record.ts';
-import { type Advice, type Mutation, type OwnProfile, subjectOf } from '../model/change.ts';
+import { type Advice, type Mutation, type OwnProfile, type RefusedRead, subjectOf } from '../model/change.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { oursOf, ownershipOf } from '../model/identity.ts';
 import { type Observed, findProfile, findRole } from '../model/observed-state.ts';
@@ -99,4 +99,16 @@ export function isRoleManaged(desired: Desired, { roles }: Observed): boolean {
   if (role?.kind !== 'managed') return false;
   const found = findRole(roles, role.name);
   return found === undefined || isRoleOurs(desired, found);
+}
+
+export function refusedReads(
+  { identity }: Desired,
+  { accessEntries = [], deletionProtection }: Observed,
+): readonly RefusedRead[] {
+  const ofEntries = accessEntries.flatMap(({ isUnreadable, principal, refusal = '' }): readonly RefusedRead[] =>
+    isUnreadable === true ? [{ of: 'accessEntry', principal, refusal }] : [],
+  );
+  if (deletionProtection?.kind !== 'unreadable') return ofEntries;
+  const { eksCluster } = identity;
+  return [...ofEntries, { of: 'deletionProtection', eksCluster, refusal: deletionProtection.refusal }];
 }

@@ -3,8 +3,14 @@ import { toPrintableLine } from 'controller-runtime/text';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import { type ConditionType, conditionOf } from './condition-list.ts';
-import { findProfile } from '../model/observed-state.ts';
-import { type Advice, type Drained, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
+import {
+  type Advice,
+  type Drained,
+  type RefusedRead,
+  type Step,
+  isAccessEntryMutation,
+  subjectOf,
+} from '../model/change.ts';
 import { formatLocation, recordOf } from '../../shared/record.ts';
 import { type CompletedReconcile, type Announced, noticesOf, reasonOf } from '../model/result.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
@@ -32,8 +38,7 @@ export interface EventSpec {
 export function eventsAfter(reconcile: CompletedReconcile): readonly EventSpec[] {
   return [
     ...eventsOfProfile(reconcile),
-    ...eventsOfUnreadableEntries(reconcile),
-    ...eventOfUnreadableProtection(reconcile),
+    ...eventsOfRefusedReads(reconcile),
     ...eventsOfDrainBegin(reconcile),
     ...eventsForSteps(stepsToReport(reconcile)),
     ...eventsOfKeptRoles(reconcile),
@@ -228,45 +233,41 @@ function failureOf(mutation: Step['mutation'], subject: string, failure: AwsFail
 }
 
 /**
- * Returns no events if the reconcile ended with the reason `RoleRecreated`, whose own event already says that the
- * access entry is unreadable.
+ * Omits access entries if the reconcile ended with the reason `RoleRecreated`, whose own event already says that the
+ * entry is unreadable.
  */
-function eventsOfUnreadableEntries(reconcile: CompletedReconcile): readonly EventSpec[] {
-  if (reasonOf(reconcile)?.name === 'RoleRecreated') return [];
-  return (reconcile.facts?.observed.accessEntries ?? []).flatMap(({ isUnreadable, principal, refusal }) =>
-    isUnreadable === true
-      ? [
-          warning(
-            'FailedDescribeAccessEntry',
-            joinParts({
-              problem: `Failed to read the access entry of ${principal}`,
-              remedy:
-                'If new pods cannot join the EKS cluster, recreate the entry with type FARGATE_LINUX, because it probably belongs to a deleted role with this name. To let the controller replace such an entry, allow it to call eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry, and eks:CreateAccessEntry',
-              quote: { by: 'AWS', said: refusal ?? '' },
-            }),
-          ),
-        ]
-      : [],
-  );
+function eventsOfRefusedReads(reconcile: CompletedReconcile): readonly EventSpec[] {
+  const isEntryShown = reasonOf(reconcile)?.name === 'RoleRecreated';
+  const reads = reconcile.facts?.plan.refusedReads ?? [];
+  return reads.filter((read) => read.of !== 'accessEntry' || !isEntryShown).map(eventOfRefusedRead);
 }
 
-function eventOfUnreadableProtection({ facts }: CompletedReconcile): readonly EventSpec[] {
-  const protection = facts?.observed.deletionProtection;
-  if (facts === undefined || protection?.kind !== 'unreadable') return [];
-  const { eksCluster } = facts.desired.identity;
-  return [
-    warning(
-      'FailedDescribeCluster',
-      joinParts({
-        problem: `Failed to read whether the deletion protection of EKS cluster "${eksCluster}" is on`,
-        remedy:
-          'Allow the controller to call eks:DescribeCluster, so that it deletes nothing while the protection is on',
-        outlook:
-          'The controller continues with the deletion, but EKS refuses to delete the cluster if the protection is on',
-        quote: { by: 'AWS', said: protection.refusal },
-      }),
-    ),
-  ];
+function eventOfRefusedRead(read: RefusedRead): EventSpec {
+  const quote = { by: 'AWS', said: read.refusal } as const;
+  switch (read.of) {
+    case 'accessEntry':
+      return warning(
+        'FailedDescribeAccessEntry',
+        joinParts({
+          problem: `Failed to read the access entry of ${read.principal}`,
+          remedy:
+            'If new pods cannot join the EKS cluster, recreate the entry with type FARGATE_LINUX, because it probably belongs to a deleted role with this name. To let the controller replace such an entry, allow it to call eks:DescribeCluster, eks:DescribeAccessEntry, eks:DeleteAccessEntry, and eks:CreateAccessEntry',
+          quote,
+        }),
+      );
+    case 'deletionProtection':
+      return warning(
+        'FailedDescribeCluster',
+        joinParts({
+          problem: `Failed to read whether the deletion protection of EKS cluster "${read.eksCluster}" is on`,
+          remedy:
+            'Allow the controller to call eks:DescribeCluster, so that it deletes nothing while the protection is on',
+          outlook:
+            'The controller continues with the deletion, but EKS refuses to delete the cluster if the protection is on',
+          quote,
+        }),
+      );
+  }
 }
 
 function eventsOfKeptRoles(reconcile: CompletedReconcile): readonly EventSpec[] {
@@ -281,8 +282,8 @@ function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonl
   if (facts === undefined) return [];
   const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
   const shown = [...(profileName === undefined ? [] : [{ name: profileName, status: profileStatus }]), ...predecessors];
-  const isGone = (name: string): boolean =>
-    facts.observed.depth === 'survey' && findProfile(facts.observed.profiles, name) === undefined;
+  const { allProfiles } = facts.plan;
+  const isGone = (name: string): boolean => allProfiles?.every((each) => each !== name) === true;
   const known = recordOf(object).profiles;
   const begun = (record?.profiles ?? []).filter(({ name, id, activeSince }) => {
     const before = known.find((each) => each.name === name && (each.id === id || each.id === undefined));

@@ -153,4 +153,6 @@ export const NO_VERDICTS = {
   profiles: [],
   shown: undefined,
   isRoleManaged: false,
+  refusedReads: [],
+  allProfiles: undefined,
 } as const satisfies Partial<Plan>;
