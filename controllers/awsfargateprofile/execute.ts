@@ -1,12 +1,12 @@
 import type { Clock, Ms } from 'controller-runtime/env';
 import * as aws from '../../pkg/cloud/index.ts';
 import { TRUST_PATIENCE, VISIBILITY_PATIENCE, updatePauseAfter } from './timeouts.ts';
-import { roleOwnership } from '../../pkg/fargate/ownership.ts';
 import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
 import { isAddedTagKey } from '../../pkg/fargate/tags/tag-drift.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { roleRecreated } from './plan/access-entry.ts';
+import { isManagedHere } from './model/identity.ts';
 import { findRole } from './model/observed-state.ts';
 import type { Claims } from './guards/role-users/claims.ts';
 import { type Guards, findObstacle, type ReconcileState } from './guards/guards.ts';
@@ -240,9 +240,7 @@ function trustReason(reconcile: ReconcileState, said: string, now: Ms): Reason {
     return newReason('Propagating', { detail, said });
   }
   const found = role && findRole(observed.roles, role.name);
-  const ours =
-    role?.kind === 'managed' && (found === undefined || roleOwnership(found, desired.identity).kind === 'ours');
-  return newReason('RoleTrustInvalid', { name: role?.name ?? '', said, ours });
+  return newReason('RoleTrustInvalid', { name: role?.name ?? '', said, ours: isManagedHere(desired, found) });
 }
 
 /** Returns why the change failed. Remembers the failure, so that no reconcile repeats the change during its backoff. */

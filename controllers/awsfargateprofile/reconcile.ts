@@ -47,13 +47,13 @@ import { findRoleSharers, settingsOfSharers } from './guards/role-users/settings
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
 import { changesInProgress, hasChangeInProgress } from './model/at-rest.ts';
-import { fitsSpec, type Observed, observedAfter } from './model/observed-state.ts';
+import { type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileResult } from './model/result.ts';
 import { isEntryOf, mergeRecords, updateRecord, withLostRecord, withUnanswered } from './update-record.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { readDeletionProtection } from './observe/deletion-protection.ts';
-import { type Looking, type ProfilesAndRoles, glance, seenBy, survey } from './observe/observe.ts';
+import { type Looking, type ProfilesAndRoles, glance, mayFitSpec, seenBy, survey } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, recordAtEnd, withoutDeletion } from './record-changes.ts';
 import type { RetryState, RetryStore } from './memory.ts';
@@ -366,7 +366,7 @@ export class Reconciler {
   /** Brings the record up to date with what AWS shows, and decides what is desired. A Left ends the reconcile. */
   private desire(looking: Looking, { session, inputs }: AwsWork, observed: Observed): E.Either<Reason, Desired> {
     const { retryStore, clock } = this.options;
-    const { object, identity, record } = looking;
+    const { object, record } = looking;
     const now = clock.monotonic();
     const { unanswered = {} } = retryStore.update(object, (state) => ({
       ...state,
@@ -376,7 +376,7 @@ export class Reconciler {
       unanswered,
       now,
       takeOver: takenOver(object),
-      fitsSpec: (profile) => !looking.isLeaving && fitsSpec(object, identity, profile, () => true),
+      fitsSpec: (profile) => mayFitSpec(looking, profile),
     });
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
     if (updated.elsewhere.length > 0) retryStore.update(object, ({ surveyed: _until, ...state }) => state);

@@ -7,7 +7,7 @@ import { activeSince } from './plan/replace.ts';
 import type { Desired } from './model/desired-state.ts';
 import { type Mutation, type MutationOutcome, type ReconcileEnd, isWithoutEffect, subjectOf } from './model/change.ts';
 import { type Observed, findProfile, findRole } from './model/observed-state.ts';
-import { isRoleTaggedOurs, ownershipOf } from './model/identity.ts';
+import { isManagedHere, ownershipOf } from './model/identity.ts';
 import { isEntryOf, withLast } from './update-record.ts';
 import { ACTIVE } from './model/profile-status.ts';
 
@@ -175,8 +175,8 @@ function withCheckedRole(
   const { role } = desired;
   const found = role && findRole(observed.roles, role.name);
   if (found === undefined) return roles;
-  const isOurs = role?.kind === 'managed' && isRoleTaggedOurs(desired, found);
-  const entry: RecordedRole = { name: found.name, id: found.id, ...(isOurs ? { checked: true } : { managed: false }) };
+  const state = isManagedHere(desired, found) ? ({ checked: true } as const) : ({ managed: false } as const);
+  const entry: RecordedRole = { name: found.name, id: found.id, ...state };
   const others = roles.filter(({ name, managed }) => managed !== false && !isSameRoleName(name, found.name));
   return [...others, entry];
 }

@@ -288,3 +288,12 @@ export const entryOf = ({ profiles }: ProfileRecord, profile: FargateProfile): R
 
 export const roleEntryOf = ({ roles }: ProfileRecord, name: string): RecordedRole | undefined =>
   roles.find((entry) => isSameRoleName(entry.name, name));
+
+/**
+ * True if the role's ID in IAM differs from the ID in the record. Then no reconcile has checked the new role's access
+ * entry yet, and another owner may have created the role.
+ */
+export function isRecreated({ record }: { readonly record: ProfileRecord }, found: Pick<Role, 'name' | 'id'>): boolean {
+  const known = roleEntryOf(record, found.name)?.id;
+  return known !== undefined && known !== found.id;
+}

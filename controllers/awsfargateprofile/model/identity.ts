@@ -8,7 +8,7 @@ import {
   profileOwnership,
   roleOwnership,
 } from '../../../pkg/fargate/ownership.ts';
-import type { ObjectIdentity } from './desired-state.ts';
+import type { Desired, ObjectIdentity } from './desired-state.ts';
 import type { Target, TargetSource } from '../goal/target.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { FoundRole } from './observed-state.ts';
@@ -84,3 +84,9 @@ export const isRoleTaggedOurs = (
   { identity }: Pick<Owner, 'identity'>,
   found: Pick<FoundRole, 'name' | 'tags'>,
 ): boolean => roleOwnership(found, identity).kind === 'ours';
+
+/** True if this controller manages the desired role, or will create it. */
+export const isManagedHere = (
+  { role, identity }: Pick<Desired, 'role' | 'identity'>,
+  found: FoundRole | undefined,
+): boolean => role?.kind === 'managed' && (found === undefined || isRoleTaggedOurs({ identity }, found));

@@ -8,20 +8,13 @@ import { parseRoleArn, partitionOf, roleArn } from '../../../pkg/fargate/arns.ts
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
-import {
-  fitsSpec,
-  type FoundRole,
-  type Observed,
-  type ObservedAccessEntry,
-  foundRoles,
-} from '../model/observed-state.ts';
+import { type Observed, type ObservedAccessEntry, areRolesUnread, foundRoles } from '../model/observed-state.ts';
 import type { Target } from '../goal/target.ts';
 import { isRoleTaggedOurs } from '../model/identity.ts';
-import { roleEntryOf } from '../update-record.ts';
+import { isRecreated, roleEntryOf } from '../update-record.ts';
 import { type Reason, isUnreported, newReason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
-import type { Looking, ProfilesAndRoles } from './observe.ts';
-import { ACTIVE } from '../model/profile-status.ts';
+import { type Looking, type ProfilesAndRoles, servesAsAsked } from './observe.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
 
@@ -143,7 +136,7 @@ export function entriesToRead(
   { account, region }: Pick<Session, 'account' | 'region'>,
 ): readonly RoleArn[] {
   const { object, identity, isLeaving, isClusterLeaving } = looking;
-  if (seen.cluster === 'gone' || isClusterLeaving || seen.roles.some(({ found }) => found === 'unread')) return [];
+  if (seen.cluster === 'gone' || isClusterLeaving || areRolesUnread(seen)) return [];
   const ofSpec = isLeaving ? undefined : roleNameOf(object);
   const isServing = hasServing(looking, seen);
   const found = foundRoles(seen.roles).filter((role) => {
@@ -164,22 +157,14 @@ export function entriesToRead(
 }
 
 const hasServing = (looking: Looking, { profiles }: ProfilesAndRoles): boolean =>
-  profiles.some(
-    (profile) => profile.status === ACTIVE && fitsSpec(looking.object, looking.identity, profile, () => true),
-  );
-
-function isRecreated({ record }: Looking, { name, id }: FoundRole): boolean {
-  const known = roleEntryOf(record, name)?.id;
-  return known !== undefined && known !== id;
-}
+  profiles.some((profile) => servesAsAsked(looking, profile));
 
 /**
  * Returns the next step that needs the authentication mode. Only a role with a path matters: with the ConfigMap
  * aws-auth, EKS does not admit the pods of such a role.
  */
 function modeNeededBefore(looking: Looking, seen: ProfilesAndRoles): 'creation' | 'readiness' | undefined {
-  if (looking.isLeaving || seen.cluster === 'gone' || seen.roles.some(({ found }) => found === 'unread'))
-    return undefined;
+  if (looking.isLeaving || seen.cluster === 'gone' || areRolesUnread(seen)) return undefined;
   const { roleARN, rolePath = '/' } = looking.object.spec;
   const inSpec = roleARN === undefined ? rolePath : (parseRoleArn(roleARN)?.path ?? '/');
   const hasPath = inSpec !== '/' || foundRoles(seen.roles).some(({ path }) => path !== '/');

@@ -127,9 +127,12 @@ const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
 const unread = (names: readonly RoleName[]): readonly ObservedRole[] =>
   names.map((name) => ({ name, found: 'unread' }));
 
-/** Does not compare the role, because it is read afterwards. */
-const servesAsAsked = ({ object, identity, isLeaving }: Looking, profile: FargateProfile): boolean =>
-  profile.status === ACTIVE && !isLeaving && fitsSpec(object, identity, profile, () => true);
+/** Does not check whose the role is, because it is read afterwards. Nothing fits once nothing is desired. */
+export const mayFitSpec = ({ object, identity, isLeaving }: Looking, profile: FargateProfile): boolean =>
+  !isLeaving && fitsSpec(object, identity, profile, () => true);
+
+export const servesAsAsked = (looking: Looking, profile: FargateProfile): boolean =>
+  profile.status === ACTIVE && mayFitSpec(looking, profile);
 
 const hasOnlyItsRole = ({ record }: Looking, profile: FargateProfile): boolean =>
   record.roles.every(({ name }) => isSameRoleName(name, roleOf(profile)));

@@ -1,13 +1,12 @@
 import type { Ms } from 'controller-runtime/env';
 import type { AccessEntry } from '../../../pkg/cloud/index.ts';
-import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import type { RoleArn } from '../../../api/names.ts';
 import type { Desired } from '../model/desired-state.ts';
+import { isManagedHere } from '../model/identity.ts';
 import { type Mutation, type Change, type PlanPart, change, optional } from '../model/change.ts';
 import { type FoundRole, type Observed, type ObservedAccessEntry, findRole } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { roleEntryOf } from '../update-record.ts';
-import { isRecreated } from './compare.ts';
+import { isRecreated, roleEntryOf } from '../update-record.ts';
 
 // EKS binds an access entry to the unique ID of an IAM role, but its API shows only the role's ARN and when the entry
 // was created. When EKS creates a Fargate profile, it creates an entry for the role's ARN only if there is none. EKS
@@ -76,9 +75,6 @@ export function* removeAccessEntry(desired: Desired, observed: Observed, role: F
   if (observed.cluster === 'gone' || desired.isClusterLeaving) return;
   if (entry?.found?.type === FARGATE_TYPE) yield optional(deletionOf(role, 'roleDeletion'));
 }
-
-const isManagedHere = ({ role, identity }: Desired, found: FoundRole | undefined): boolean =>
-  role?.kind === 'managed' && (found === undefined || roleOwnership(found, identity).kind === 'ours');
 
 const isCheckDue = (desired: Desired, role: FoundRole): boolean =>
   isRecreated(desired, role) || (isManagedHere(desired, role) && !isChecked(desired, role));

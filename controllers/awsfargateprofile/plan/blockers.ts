@@ -12,7 +12,7 @@ import {
 import { whyDeletable } from './remove.ts';
 import type { Desired, ExistingRole, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, findProfile, findRole } from '../model/observed-state.ts';
-import { oursOf, ownershipOf } from '../model/identity.ts';
+import { isRoleTaggedOurs, oursOf, ownershipOf } from '../model/identity.ts';
 import { roleEntryOf } from '../update-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording.ts';
@@ -210,7 +210,7 @@ function findLimitBlocker(desired: Desired, observed: Observed): Reason | undefi
 export function findLimitNotice(desired: Desired, observed: Observed): Reason | undefined {
   const role = desired.role;
   const found = role?.kind === 'managed' ? findRole(observed.roles, role.name) : undefined;
-  if (found === undefined || roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
+  if (found === undefined || !isRoleTaggedOurs(desired, found)) return undefined;
   const excess = desired.excess.filter(
     ({ field, value }) => field.startsWith('spec.roleAdditionalPolicies') && !found.attached.includes(value),
   );
@@ -221,7 +221,7 @@ export function findLimitNotice(desired: Desired, observed: Observed): Reason | 
 function findForeignRoleExcess({ role, limits, identity }: Desired, observed: Observed): readonly LimitExcess[] {
   if (role?.kind !== 'managed' || !role.isNamedInSpec) return [];
   const found = findRole(observed.roles, role.name);
-  return found === undefined || roleOwnership(found, identity).kind === 'ours'
+  return found === undefined || isRoleTaggedOurs({ identity }, found)
     ? []
     : findRoleExcess(limits, 'spec.roleName', found.arn);
 }
@@ -250,7 +250,7 @@ export function findRolePathProblem(
   if (role === undefined || path === '/' || observed.authenticationMode !== 'CONFIG_MAP') return undefined;
   const { kind, name } = role;
   const found = findRole(observed.roles, name);
-  const isForeign = found !== undefined && roleOwnership(found, identity).kind === 'foreign';
+  const isForeign = found !== undefined && !isRoleTaggedOurs({ identity }, found);
   const field = kind === 'existing' ? 'spec.roleARN' : isForeign ? 'spec.roleName' : 'spec.rolePath';
   return newReason('RolePathNotMapped', { name, path, field, cluster: identity.eksCluster, isLive });
 }

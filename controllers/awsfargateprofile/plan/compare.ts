@@ -2,7 +2,6 @@ import type { RoleArn } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { describeDifferentFields } from '../../../pkg/fargate/differences.ts';
 import {
-  roleOwnership,
   isSharedByCapa,
   missingProfileTags,
   missingRoleTags,
@@ -11,7 +10,7 @@ import {
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import type { Desired, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findRole } from '../model/observed-state.ts';
-import { ownershipOf } from '../model/identity.ts';
+import { isRoleTaggedOurs, ownershipOf } from '../model/identity.ts';
 import { roleEntryOf, isEntryOf } from '../update-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 
@@ -29,8 +28,7 @@ export const replacementFacts = ({ profile, creationBlocker }: Desired, { name }
 export function desiredRoleArn(desired: Desired, observed: Observed, role: DesiredRole): RoleArn {
   const found = findRole(observed.roles, role.name);
   if (found === undefined || role.kind !== 'managed') return role.arn;
-  const isForeign = roleOwnership(found, desired.identity).kind === 'foreign';
-  return isForeign || !hasOtherPath(role, found) ? found.arn : role.arn;
+  return !isRoleTaggedOurs(desired, found) || !hasOtherPath(role, found) ? found.arn : role.arn;
 }
 
 export function describeDifferences(desired: Desired, observed: Observed, found: FargateProfile): readonly string[] {
@@ -64,15 +62,6 @@ export const areSubnetsAsDesired = (desired: Desired, profile: DesiredProfile, f
 export const hasOtherPath = (role: DesiredRole, found: FoundRole): boolean =>
   role.kind === 'managed' && role.path !== found.path;
 
-/**
- * True if the role's ID in IAM differs from the ID in the record. Then no reconcile has checked the new role's access
- * entry yet, and another owner may have created the role.
- */
-export function isRecreated({ record }: Pick<Desired, 'record'>, found: FoundRole): boolean {
-  const known = roleEntryOf(record, found.name)?.id;
-  return known !== undefined && known !== found.id;
-}
-
 // Any user of the account who is allowed to change tags can remove owner tags. The controller neither changes nor
 // deletes a profile or role without its owner tags, because a record in the Kubernetes object does not prove ownership.
 // But the Kubernetes object must be kept: otherwise nothing would show why the profile blocks the deletion of its EKS
@@ -102,11 +91,10 @@ export function strippedProfileReason(desired: Desired, found: FargateProfile): 
 export function strippedRoleReason(desired: Desired, found: FoundRole): Reason | undefined {
   const { identity, record, abandonment } = desired;
   const tags = missingRoleTags(found.tags, identity);
-  if (roleOwnership(found, identity).kind === 'ours' || tags.length === 0 || isSharedByCapa(found.name))
-    return undefined;
+  if (isRoleTaggedOurs(desired, found) || tags.length === 0 || isSharedByCapa(found.name)) return undefined;
   const entry = roleEntryOf(record, found.name);
   const isOnRecord = entry?.id === found.id && entry.managed !== false;
-  const isUnproven = desired.isUnproven && roleOwnership(found, ifProven(desired)).kind === 'ours';
+  const isUnproven = desired.isUnproven && isRoleTaggedOurs({ identity: ifProven(desired) }, found);
   return isOnRecord || isUnproven
     ? newReason('OwnershipTagMissing', {
         resource: 'IAM role',
@@ -119,7 +107,7 @@ export function strippedRoleReason(desired: Desired, found: FoundRole): Reason |
 }
 
 export const isRoleOurs = (desired: Desired, found: FoundRole): boolean =>
-  roleOwnership(found, desired.identity).kind === 'ours' || strippedRoleReason(desired, found) !== undefined;
+  isRoleTaggedOurs(desired, found) || strippedRoleReason(desired, found) !== undefined;
 
 /**
  * Returns the identity that the object would have if its control plane were ready: it could then also adopt the profile

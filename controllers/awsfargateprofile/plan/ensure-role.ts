@@ -1,4 +1,3 @@
-import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import {
   boundaryAddition,
   isAdded,
@@ -9,6 +8,7 @@ import {
 } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
+import { isRoleTaggedOurs } from '../model/identity.ts';
 import type { Desired, ManagedRole, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findProfile, findRole } from '../model/observed-state.ts';
 import { type Change, type PlanPart, change, optional, ifAllMade } from '../model/change.ts';
@@ -27,7 +27,7 @@ export function* ensureRole(desired: Desired, observed: Observed, role: DesiredR
     for (const policyArn of role.policies) yield change({ kind: 'attachPolicy', name, policyArn });
     return undefined;
   }
-  if (roleOwnership(found, desired.identity).kind !== 'ours') return undefined;
+  if (!isRoleTaggedOurs(desired, found)) return undefined;
   // The plan deletes a role with a different path, unless something else uses it. So this role is in use.
   if (hasOtherPath(role, found)) {
     const { isProvisioned } = desired;

@@ -10,7 +10,6 @@ import { findBlocker, findProfileBlocker, findRoleBlocker, findLimitNotice } fro
 import { ensureAccessEntry } from './access-entry.ts';
 import {
   describeDifferences,
-  isRecreated,
   desiredRoleArn,
   isRoleOurs,
   strippedProfileReason,
@@ -22,6 +21,7 @@ import { keptRoles, removeUnwanted } from './remove.ts';
 import { adviceFor, isRoleManaged, ownProfiles, profileToShow, refusedReads } from './verdicts.ts';
 import { hasTakenOver, keptReason, transitReason } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
+import { isRecreated } from '../update-record.ts';
 
 /**
  * Plans the changes that make AWS match the spec. Unwanted profiles and roles are deleted before new ones are created

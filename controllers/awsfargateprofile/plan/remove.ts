@@ -5,7 +5,7 @@ import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, areRolesUnread } from '../model/observed-state.ts';
-import { ownershipOf, oursOf } from '../model/identity.ts';
+import { isRoleTaggedOurs, ownershipOf, oursOf } from '../model/identity.ts';
 import { type KeptRole, type PlanPart, change, type Mutation } from '../model/change.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './access-entry.ts';
@@ -136,7 +136,7 @@ const isUnwantedRole = (desired: Desired, observed: Observed, found: FoundRole):
 function isOurUnwantedRole(desired: Desired, found: FoundRole): boolean {
   const role = desired.role;
   const isDesired = role !== undefined && isSameRoleName(role.name, found.name) && !hasOtherPath(role, found);
-  return !isDesired && roleOwnership(found, desired.identity).kind === 'ours';
+  return !isDesired && isRoleTaggedOurs(desired, found);
 }
 
 /**

@@ -10,7 +10,7 @@ import { ownerTagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { clusterIndexOf } from '../../../shared/caches.ts';
 import { type FreshProfilesSources, newReadFreshProfiles } from '../../../shared/fresh-profiles.ts';
 import { listLiveProfiles } from '../../../shared/live-profiles.ts';
-import { type KnownLocation, locationOf, recordOf, readRecord } from '../../../shared/record.ts';
+import { type KnownLocation, formatLocation, locationOf, recordOf, readRecord } from '../../../shared/record.ts';
 import { hasFinalizer, isDeleting } from '../../../shared/object-state.ts';
 import { roleNameOf } from '../../../shared/profile-names.ts';
 
@@ -143,7 +143,7 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
     if (!isNeighbour(object, deleted))
       return elsewhere.has(role) && isRecordedIn({ ...status }, location) ? 'yes' : 'no';
     if (!here.has(role) || record.in.kind === 'none') return 'no';
-    const isThere = known !== undefined && isSameLocation(known, location);
+    const isThere = known !== undefined && formatLocation(known) === formatLocation(location);
     if (isDeleting(object) && isThere && !isAsking) return 'whileItHasProfile';
     // An object whose account is unknown uses a role only if both objects refer to their cluster in the same way.
     // Otherwise an object that waits for another account's credentials would keep a role of the same name here forever.
@@ -155,9 +155,6 @@ function mayUseByFields(object: AWSFargateProfile): RoleUser['mayUse'] {
 
 const foldedNames = (names: readonly (string | undefined)[]): ReadonlySet<string | undefined> =>
   new Set(names.map((name) => name?.toLowerCase()));
-
-const isSameLocation = (one: KnownLocation, other: KnownLocation): boolean =>
-  one.account === other.account && one.region === other.region && one.eksCluster === other.eksCluster;
 
 /** True if a string in the object is the role's name, or an ARN that ends with it. */
 function mentions(object: unknown, role: RoleName): boolean {
@@ -195,7 +192,7 @@ function mayBeDeletingRole(
  */
 export function isInEksCluster(other: AWSFargateProfile, object: AWSFargateProfile, here: KnownLocation): boolean {
   const location = locationOf(other);
-  if (location.kind === 'known') return isSameLocation(location, here);
+  if (location.kind === 'known') return formatLocation(location) === formatLocation(here);
   const [named, namedByObject] = [other.spec.eksCluster, object.spec.eksCluster];
   return (
     jsonEqual(clusterIndexOf(other), clusterIndexOf(object)) &&

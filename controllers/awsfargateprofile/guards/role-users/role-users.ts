@@ -1,11 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
-import { roleOwnership } from '../../../../pkg/fargate/ownership.ts';
 import { isAddedTagKey } from '../../../../pkg/fargate/tags/tag-drift.ts';
 import { OWNER_TAG, foldCase, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
-import { ownershipOf } from '../../model/identity.ts';
+import { isManagedHere, ownershipOf } from '../../model/identity.ts';
 import { findProfile, findRole } from '../../model/observed-state.ts';
 import { type Mutation, isRoleRemoval } from '../../model/change.ts';
 import { DELETING } from '../../model/profile-status.ts';
@@ -72,9 +71,7 @@ function roleNeededFor(mutation: Mutation, { desired, observed }: ReconcileState
   if (mutation.kind === 'deleteProfile' || mutation.kind === 'tagProfile' || mutation.kind === 'untagProfile')
     return undefined;
   const found = findRole(observed.roles, role.name);
-  const isForeign =
-    role.kind === 'managed' && found !== undefined && roleOwnership(found, desired.identity).kind !== 'ours';
-  return isForeign ? undefined : role.name;
+  return role.kind === 'existing' || isManagedHere(desired, found) ? role.name : undefined;
 }
 
 /**
