@@ -26,7 +26,14 @@ import {
   aProfile,
   anObject,
 } from './testing/builders.ts';
-import { CREATE_PROFILE, DELETE_PROFILE, DELETE_ROLE, NO_VERDICTS, SET_TRUST } from './testing/mutations.ts';
+import {
+  CREATE_ACCESS_ENTRY,
+  CREATE_PROFILE,
+  DELETE_PROFILE,
+  DELETE_ROLE,
+  NO_VERDICTS,
+  SET_TRUST,
+} from './testing/mutations.ts';
 import {
   type ServiceOverrides,
   type TestServices,
@@ -614,6 +621,21 @@ describe('execute', () => {
         expect(end, 'what is left').to.have.nested.property('facts.entry', left);
         expect(end).to.have.nested.property('facts.refusal').that.contains('AccessDeniedException');
       });
+
+    it('sends a refused creation of the entry again only when its backoff is over', async () => {
+      const planned: Plan = {
+        changes: [change(CREATE_ACCESS_ENTRY)],
+        end: 'inSync',
+        profile: 'works',
+        role: 'works',
+        ...NO_VERDICTS,
+      };
+      const reconcile = denying(awsAsDesired(), 'CreateAccessEntry');
+      expect((await run(reconcile, {}, planned)).did).to.deep.equal(['createAccessEntry failed']);
+      expect(await run(reconcile, {}, planned)).to.deep.equal({ end: 'RoleRecreated', did: [] });
+      await services.clock.advance(60_000);
+      expect((await run(reconcile, {}, planned)).did).to.deep.equal(['createAccessEntry failed']);
+    });
 
     it('does not stop such an object for another reason than that AWS does not answer', async () => {
       const reconcile = reconcileStateFor(withEntry(awsAsDesired()));

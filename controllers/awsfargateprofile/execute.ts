@@ -245,16 +245,35 @@ function trustReason(reconcile: ReconcileState, said: string, now: Ms): Reason {
 
 /** Returns why the change failed. Remembers the failure, so that no reconcile repeats the change during its backoff. */
 function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: aws.AwsFailure, now: Ms): Reason {
-  const { retry, target, session, desired, observed } = reconcile;
-  if (
-    isAccessEntryMutation(mutation) &&
-    (mutation.kind === 'createAccessEntry' || mutation.because === 'roleRecreated') &&
-    aws.isRefused(failure)
-  ) {
-    const role = findRole(observed.roles, mutation.name);
-    const entry = mutation.kind === 'createAccessEntry' ? 'missing' : 'outdated';
-    if (role !== undefined) return roleRecreated(desired, role, entry, aws.describeFailure(failure));
-  }
+  const reason = reasonForRefusedEntry(reconcile, mutation, failure) ?? reasonForChange(reconcile, mutation, failure);
+  if (isUnreported(reason)) return reason;
+  reconcile.retry.update((state) => {
+    const since = refusedSince(state, reason, now);
+    const notBefore = now + pollOf(reason, now - since);
+    const key = mutationKey(mutation, reconcile.target.identity);
+    return withRefusal(state, { mutation: key, reason, generation: generationOf(reconcile), since, notBefore }, now);
+  });
+  return reason;
+}
+
+/** Returns a reason if AWS has refused to replace or create the access entry of a live profile's role. */
+function reasonForRefusedEntry(
+  { desired, observed }: ReconcileState,
+  mutation: Mutation,
+  failure: aws.AwsFailure,
+): Reason | undefined {
+  if (!isAccessEntryMutation(mutation) || !aws.isRefused(failure)) return undefined;
+  if (mutation.kind === 'deleteAccessEntry' && mutation.because !== 'roleRecreated') return undefined;
+  const role = findRole(observed.roles, mutation.name);
+  const entry = mutation.kind === 'createAccessEntry' ? 'missing' : 'outdated';
+  return role && roleRecreated(desired, role, entry, aws.describeFailure(failure));
+}
+
+function reasonForChange(
+  { target, session, desired }: ReconcileState,
+  mutation: Mutation,
+  failure: aws.AwsFailure,
+): Reason {
   const { abandonment, isProvisioned, profile } = desired;
   const denial = aws.readDenial(failure.message);
   const general = isSubnetChoiceDenied(mutation, failure, denial)
@@ -271,18 +290,9 @@ function failureReason(reconcile: ReconcileState, mutation: Mutation, failure: a
         }),
       );
   const tags = tagChangeIn(mutation);
-  const reason =
-    tags !== undefined && general.name === 'AccessDenied'
-      ? newReason('AccessDenied', { ...general.facts, tags })
-      : general;
-  if (isUnreported(reason)) return reason;
-  retry.update((state) => {
-    const since = refusedSince(state, reason, now);
-    const notBefore = now + pollOf(reason, now - since);
-    const key = mutationKey(mutation, target.identity);
-    return withRefusal(state, { mutation: key, reason, generation: generationOf(reconcile), since, notBefore }, now);
-  });
-  return reason;
+  return tags !== undefined && general.name === 'AccessDenied'
+    ? newReason('AccessDenied', { ...general.facts, tags })
+    : general;
 }
 
 /** Returns the changed tags. Omits the bookkeeping tags (`isAddedTagKey`), unless only bookkeeping tags change. */
