@@ -35,7 +35,10 @@ export interface ReconcileState {
 
 export type Obstacle =
   | { readonly kind: 'stop'; readonly reason: Reason }
-  /** The role or its access entry is kept, because `by` uses it. The execution continues with the other changes. */
+  /**
+   * The role or its access entry is kept, because `by` uses it. The execution continues with the other changes, unless
+   * the spec wants this role with another path, for which the role has to be deleted.
+   */
   | { readonly kind: 'keep'; readonly by: string }
   /** Of the tags of a role, only those with these keys may be removed, because others use the rest. */
   | { readonly kind: 'untagOnly'; readonly keys: readonly string[] };

@@ -14,7 +14,10 @@ import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 
 export interface Change {
   readonly mutation: Mutation;
-  /** AWS may refuse the change without harm. The refusal is reported, and the next changes are still made. */
+  /**
+   * AWS may refuse the change without harm. A notice reports the refusal, or, for an access entry, only an event, and
+   * the next changes are still made. After another failure, they are made only if this change is `setBoundary`.
+   */
   readonly optional?: true;
   /**
    * Not made if an earlier change was refused or not made as a whole. This change removes additions from the tags that
