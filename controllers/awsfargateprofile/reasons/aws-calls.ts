@@ -1,5 +1,12 @@
 import { type AffectedConditionType, defineReason, MISSING_PATIENCE } from './definition.ts';
-import { MINUTE, pollAwsError, pollForSettings, pollForUserAction, pollProgress, pollUnavailableAws } from './polls.ts';
+import {
+  MINUTE,
+  pollAwsError,
+  pollForUserAction,
+  pollOccasionally,
+  pollProgress,
+  pollUnavailableAws,
+} from './polls.ts';
 import {
   type Abandonable,
   remedyFor,
@@ -128,7 +135,7 @@ export const AWS_CALL_REASONS = {
   }),
   SDKRefused: defineReason<FailedCall & Abandonable & OfTarget & { readonly region: string }>({
     nature: 'human',
-    poll: pollForSettings,
+    poll: pollOccasionally,
     problem: ({ region }) => `the AWS SDK does not send the controller's request to region ${quoted(region)}`,
     remedy: ({ abandonment, isOfObject = false }) =>
       remedyFor(

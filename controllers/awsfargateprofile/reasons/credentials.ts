@@ -2,7 +2,7 @@ import type { ReadObstacle } from 'controller-runtime/cache';
 import { type Denial, describeCredentials, MANAGER_ITSELF } from '../../../pkg/cloud/index.ts';
 import { EKS_CLUSTER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { type ReasonSpec, defineReason, MISSING_PATIENCE } from './definition.ts';
-import { pollCredentials, pollForSettings, pollIdentity, pollRarely, pollRegion } from './polls.ts';
+import { pollCredentials, pollOccasionally, pollOften, pollRarely, pollRegion } from './polls.ts';
 import {
   type Abandonable,
   remedyFor,
@@ -59,7 +59,7 @@ export const CREDENTIAL_REASONS = {
   IdentityUnreadable: defineReason<Description & { readonly obstacle?: ReadObstacle }>({
     nature: 'outage',
     ...credentials,
-    poll: pollIdentity,
+    poll: pollOften,
     problem: ({ detail }) => detail,
     remedy: ({ obstacle }) => remedyForUnreadable(obstacle),
     outlook: retries,
@@ -141,7 +141,7 @@ export const ACCOUNT_REASONS = {
   >({
     nature: 'human',
     ...credentials,
-    poll: pollForSettings,
+    poll: pollOccasionally,
     problem: ({ whose, recorded, found }) =>
       `${describeCredentials(whose)} belong to account ${found}, but the Fargate profile is recorded in account ${recorded}, so the controller does nothing in account ${found}`,
     remedy: ({ whose, recorded, abandonment, ...target }) =>
@@ -162,7 +162,7 @@ export const ACCOUNT_REASONS = {
   >({
     nature: 'human',
     ...credentials,
-    poll: pollForSettings,
+    poll: pollOccasionally,
     problem: ({ cluster, region, account, profile }) =>
       `the deletion of this object waits because account ${account} has no EKS cluster "${cluster}" in region ${region}, and the account of Fargate profile ${quoted(profile)} is not recorded`,
     remedy: ({ cluster, region, account, role, ...target }) => {

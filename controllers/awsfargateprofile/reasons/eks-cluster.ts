@@ -1,7 +1,7 @@
 import type { Ms } from 'controller-runtime/env';
 import type { Denial } from '../../../pkg/cloud/index.ts';
 import { defineReason, MISSING_PATIENCE } from './definition.ts';
-import { pollAfterRest, pollEksCluster, pollForMissing, pollSibling } from './polls.ts';
+import { pollAfterRest, pollForMissing, pollSibling, pollSoon } from './polls.ts';
 import { quoteAws, remedyForPolicy, retries, quoted, type OfTarget } from './wording.ts';
 
 const eks = { conditionType: 'EKSFargateProfileReady' } as const;
@@ -25,7 +25,7 @@ export const EKS_CLUSTER_REASONS = {
   WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({
     nature: 'wait',
     ...eks,
-    poll: pollEksCluster,
+    poll: pollSoon,
     problem: ({ cluster, status }) =>
       `EKS cluster ${quoted(cluster)} is in status ${status}, but the controller creates a Fargate profile only while the status is ACTIVE`,
     remedy: ({ status }) => (status === 'FAILED' ? 'Repair the EKS cluster' : undefined),

@@ -3,7 +3,7 @@ import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { POD_EXECUTION_POLICY_NAME } from '../../../pkg/fargate/arns.ts';
 import { type TrustMistake, FARGATE_PODS_PRINCIPAL } from '../../../pkg/fargate/trust-policy.ts';
 import { defineReason } from './definition.ts';
-import { pollForUserAction, pollRarely, pollRoleDeletion, pollRoleRestoration } from './polls.ts';
+import { pollForUserAction, pollRarely, pollSoon } from './polls.ts';
 import {
   type SpecChangeable,
   retries,
@@ -120,7 +120,7 @@ export const ROLE_REASONS = {
   WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({
     nature: 'wait',
     ...iam,
-    poll: pollRoleDeletion,
+    poll: pollSoon,
     problem: ({ name, other }) =>
       `${other} is being deleted or is switching to another role. Another manager reconciles it, and may be deleting IAM role ${quoted(name)}, which this object needs`,
     remedy: () => 'To continue immediately, set another role in spec.roleName',
@@ -165,7 +165,7 @@ export const ROLE_REASONS = {
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
     nature: 'wait',
     ...iam,
-    poll: pollRoleRestoration,
+    poll: pollSoon,
     problem: ({ name, cluster }) =>
       `IAM role ${quoted(name)} was deleted, so new pods cannot start. The controller is recreating the role and its access entry in EKS cluster ${quoted(cluster)}`,
     remedy: ({ detail }) => (detail === undefined ? undefined : IF_UNREACHABLE),

@@ -4,16 +4,7 @@ import { RECORD_ANNOTATION, GROUP, PLURAL, DELETE_FOR_MOVE_ANNOTATION } from '..
 import { type ApiRejection, partsOfRejection } from '../../shared/api-rejections.ts';
 import { FOREIGN_SCHEMA_REMEDY } from '../../shared/crd/served-schema.ts';
 import { defineReason } from './definition.ts';
-import {
-  MINUTE,
-  pollAfterRest,
-  pollApiServer,
-  pollClusterDeletion,
-  pollControlPlaneFinalizer,
-  pollForeignCrd,
-  pollRarely,
-  pollUnreadable,
-} from './polls.ts';
+import { MINUTE, pollAfterRest, pollClusterDeletion, pollOften, pollRarely, pollSoon } from './polls.ts';
 import {
   type Description,
   retries,
@@ -68,7 +59,7 @@ export const CLUSTER_REASONS = {
     readonly remedy?: string | undefined;
   }>({
     nature: 'wait',
-    poll: pollControlPlaneFinalizer,
+    poll: pollOften,
     problem: ({ controlPlane }) =>
       `the controller cannot add its finalizer to AWSManagedControlPlane ${controlPlane}, so it creates no Fargate profile`,
     remedy: ({ remedy = 'Fix the problem that the API server reports' }) => remedy,
@@ -183,7 +174,7 @@ export const API_SERVER_REASONS = {
   /** `isInvalid` means that the object in `reason` has fields with wrong types. */
   WaitingForAPI: defineReason<Unreadable & { readonly kind: string; readonly isInvalid?: true }>({
     nature: 'outage',
-    poll: pollUnreadable,
+    poll: pollSoon,
     problem: ({ kind, reason, obstacle, isInvalid = false }) => {
       if (isInvalid) return `the controller cannot read ${kind} ${reason}`;
       const what = `the controller cannot read ${kind} objects`;
@@ -197,7 +188,7 @@ export const API_SERVER_REASONS = {
   APIServerRefused: defineReason<ApiRejection>({
     nature: 'retry',
     mayStopBeforeAwsRead: true,
-    poll: pollApiServer,
+    poll: pollSoon,
     // Longer than the rollout of a webhook, which may reject requests until it is complete.
     patience: 2 * MINUTE,
     problem: (rejection) => partsOfRejection(rejection).problem,
@@ -216,7 +207,7 @@ export const FOREIGN_CRD_REASONS = {
       { readonly kind: 'restoring' } | { readonly kind: 'stopped'; readonly problem: string; readonly remedy: string };
   }>({
     nature: 'human',
-    poll: pollForeignCrd,
+    poll: pollOften,
     problem: ({ provider, missing, keeper }) =>
       `the CRD ${PLURAL}.${GROUP} ${provider === undefined ? '' : `comes from provider ${provider} and `}lacks ${enumerated(missing)}, so the controller cannot read the whole object and changes nothing in AWS${keeper?.kind === 'stopped' ? `. ${keeper.problem}` : ''}`,
     remedy: ({ keeper }) => {
@@ -237,7 +228,7 @@ export const FOREIGN_CRD_REASONS = {
   CAPAServesProfiles: defineReason<{ readonly webhook: string }>({
     nature: 'human',
     keepsReady: true,
-    poll: pollForeignCrd,
+    poll: pollOften,
     problem: ({ webhook }) =>
       `Cluster API Provider AWS reconciles this object, because its feature gate EKSFargate is on: it answers the webhook ${webhook}. This controller changes nothing in AWS, and does not change the CRD or the webhooks`,
     remedy: () =>

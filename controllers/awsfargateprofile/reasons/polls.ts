@@ -25,14 +25,14 @@ export const pollAfterRest: Poll<{ readonly remaining: Ms }> = (_waited, { remai
 
 // Waits that end without a user.
 
+/** The delay for waits that usually end within a minute, such as a short outage. */
+export const pollSoon = pollDoubling(2 * SECOND, MINUTE);
+
 /**
  * The delay for waits that AWS ends, such as the creation of a Fargate profile: 7 % of the time waited, so that the
  * end is noticed 3.5 % late on average, at most 2.5 s. EKS takes one to two minutes (docs/adr/0020).
  */
 export const pollProgress: Poll = (waited) => clamp(SECOND, 0.07 * waited, 5 * SECOND);
-export const pollEksCluster = pollDoubling(5 * SECOND, MINUTE);
-export const pollRoleRestoration = pollDoubling(2 * SECOND, MINUTE);
-export const pollRoleDeletion = pollDoubling(2 * SECOND, 30 * SECOND);
 export const pollDrain: Poll<{ readonly remaining: Ms }> = (_waited, { remaining }) =>
   clamp(SECOND, remaining, 10 * SECOND);
 /**
@@ -52,32 +52,24 @@ export const pollRarely = pollEvery(10 * MINUTE);
 export const pollForUserAction: Poll = (waited) => clamp(MINUTE, waited, 10 * MINUTE);
 /** Starts with 15 s, because other tools often create what is missing soon. */
 export const pollForMissing = pollDoubling(15 * SECOND, 5 * MINUTE);
-export const pollForSettings = pollDoubling(30 * SECOND, 5 * MINUTE);
-export const pollForQuota = pollDoubling(30 * SECOND, 5 * MINUTE);
+/** The delay for problems that a user often solves within some minutes, without a watch event. */
+export const pollOccasionally = pollDoubling(30 * SECOND, 5 * MINUTE);
+/** The delay for problems with Kubernetes objects that no watch event reports as solved. */
+export const pollOften = pollEvery(15 * SECOND);
 /** The first retry comes soon, because an expired session may be renewed by then. */
 export const pollCredentials = pollDoubling(SECOND, 2 * MINUTE);
 /** The first retries come soon, because AWS may have rejected credentials that a user was just replacing. */
 export const pollRegion = pollDoubling(2 * SECOND, 5 * MINUTE);
 /** The polls are frequent, so that the deletion of the EKS cluster continues soon after the user has acted. */
 export const pollClusterDeletion = pollDoubling(15 * SECOND, 2 * MINUTE);
-export const pollForeignCrd = pollEvery(15 * SECOND);
 
 // Failed calls.
 
-/**
- * An object with an unreadable input polls, because no watch event announces that a rejected or unanswered request
- * would now succeed.
- */
-export const pollUnreadable = pollDoubling(2 * SECOND, 30 * SECOND);
-export const pollIdentity = pollEvery(30 * SECOND);
-export const pollApiServer = pollDoubling(2 * SECOND, MINUTE);
-export const pollControlPlaneFinalizer = pollEvery(10 * SECOND);
 export const pollAwsError = pollDoubling(5 * SECOND, 5 * MINUTE);
 export const pollFailedProfile = pollDoubling(10 * SECOND, 10 * MINUTE);
-const pollAwsOutage = pollDoubling(2 * SECOND, MINUTE);
 /**
  * The rate limiter already delays throttled requests. With a longer delay, one of 200 profiles that were created
  * together came half a minute after all others.
  */
 export const pollUnavailableAws: Poll<{ readonly why?: string }> = (waited, { why }) =>
-  why === 'throttled' || why === 'queued' ? 2 * SECOND : pollAwsOutage(waited, undefined);
+  why === 'throttled' || why === 'queued' ? 2 * SECOND : pollSoon(waited, undefined);

@@ -1,13 +1,13 @@
 import type { FailedCall } from './aws-calls.ts';
 import { defineReason } from './definition.ts';
-import { pollForQuota, pollForUserAction } from './polls.ts';
+import { pollForUserAction, pollOccasionally } from './polls.ts';
 import { type Description, quoteAws, retries } from './wording.ts';
 
 export const QUOTA_REASONS = {
   QuotaExceeded: defineReason<Description>({
     nature: 'wait',
     conditionType: 'EKSFargateProfileReady',
-    poll: pollForQuota,
+    poll: pollOccasionally,
     endedBySibling: 'gone',
     problem: () => 'EKS cannot create another Fargate profile, because a quota has been reached',
     remedy: () => 'Delete a Fargate profile of this EKS cluster that you do not need, or ask AWS to raise the quota',
