@@ -1,12 +1,5 @@
-import { type AffectedConditionType, defineReason, MISSING_PATIENCE } from './definition.ts';
-import {
-  MINUTE,
-  pollAwsError,
-  pollForUserAction,
-  pollOccasionally,
-  pollProgress,
-  pollUnavailableAws,
-} from './polls.ts';
+import { type AffectedConditionType, defineReason, IN_AWS, MISSING_PATIENCE } from './definition.ts';
+import { MINUTE, pollAwsError, pollOccasionally, pollProgress, pollUnavailableAws } from './polls.ts';
 import {
   type Abandonable,
   remedyFor,
@@ -95,9 +88,8 @@ function describeCorrection({ detail, subnets = 'spec', violation }: Refusal): s
 
 export const AWS_CALL_REASONS = {
   AccessDenied: defineReason<FailedCall & DeniedCall & { readonly tags?: TagChange }>({
-    nature: 'human',
+    ...IN_AWS,
     patience: MISSING_PATIENCE,
-    poll: pollForUserAction,
     problem: ({ tags }) =>
       `AWS denies a request from the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}`,
     remedy: (facts) =>
@@ -151,8 +143,7 @@ export const AWS_CALL_REASONS = {
     quote: ({ detail: said }) => ({ by: 'The AWS SDK', said }),
   }),
   Refused: defineReason<Refusal>({
-    nature: 'human',
-    poll: pollForUserAction,
+    ...IN_AWS,
     problem: () => 'AWS rejects a request from the controller',
     remedy: describeCorrection,
     outlook: retries,

@@ -1,8 +1,8 @@
 import type { ReadObstacle } from 'controller-runtime/cache';
 import { type Denial, describeCredentials, MANAGER_ITSELF } from '../../../pkg/cloud/index.ts';
 import { EKS_CLUSTER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
-import { type ReasonSpec, defineReason, MISSING_PATIENCE } from './definition.ts';
-import { pollCredentials, pollOccasionally, pollOften, pollRarely, pollRegion } from './polls.ts';
+import { CREDENTIALS, defineReason, IN_KUBERNETES, MISSING_PATIENCE, type ReasonSpec } from './definition.ts';
+import { pollCredentials, pollOccasionally, pollOften, pollRegion } from './polls.ts';
 import {
   type Abandonable,
   remedyFor,
@@ -17,8 +17,6 @@ import {
   quoteAws,
 } from './wording.ts';
 
-const credentials = { conditionType: 'CredentialsReady' } as const;
-
 /** `said` are AWS's words, if AWS rejected the credentials. */
 type Unusable = Description & Abandonable & { readonly said?: string };
 
@@ -27,7 +25,7 @@ const unusable = <F extends Unusable>(
   outlook: (facts: F) => string = continues,
 ): ReasonSpec<F> => ({
   nature: 'human',
-  ...credentials,
+  ...CREDENTIALS,
   poll: pollCredentials,
   problem: ({ detail }) => detail,
   remedy: (facts) => remedyFor(action(facts), facts.abandonment),
@@ -58,7 +56,7 @@ export const CREDENTIAL_REASONS = {
   ),
   IdentityUnreadable: defineReason<Description & { readonly obstacle?: ReadObstacle }>({
     nature: 'outage',
-    ...credentials,
+    ...CREDENTIALS,
     poll: pollOften,
     problem: ({ detail }) => detail,
     remedy: ({ obstacle }) => remedyForUnreadable(obstacle),
@@ -98,9 +96,8 @@ export const CREDENTIAL_REASONS = {
 
 export const ACCOUNT_REASONS = {
   RegionInvalid: defineReason<Abandonable & OfTarget & { readonly region: string }>({
-    nature: 'human',
-    ...credentials,
-    poll: pollRarely,
+    ...IN_KUBERNETES,
+    ...CREDENTIALS,
     problem: ({ region }) =>
       `the EKS cluster cannot be in region ${quoted(region)}, because this is not the name of an AWS region`,
     remedy: ({ abandonment, isOfObject = false }) =>
@@ -123,7 +120,7 @@ export const ACCOUNT_REASONS = {
       }
   >({
     nature: 'human',
-    ...credentials,
+    ...CREDENTIALS,
     poll: pollRegion,
     problem: ({ region, acceptedIn, account }) =>
       `AWS rejects the credentials in region ${quoted(region)}, which is probably not enabled for ${account === undefined ? 'the account of these credentials' : `account ${account}`}, and accepts them in region ${quoted(acceptedIn)}`,
@@ -140,7 +137,7 @@ export const ACCOUNT_REASONS = {
     Abandonable & OfTarget & { readonly whose: string; readonly recorded: string; readonly found: string }
   >({
     nature: 'human',
-    ...credentials,
+    ...CREDENTIALS,
     poll: pollOccasionally,
     problem: ({ whose, recorded, found }) =>
       `${describeCredentials(whose)} belong to account ${found}, but the Fargate profile is recorded in account ${recorded}, so the controller does nothing in account ${found}`,
@@ -161,7 +158,7 @@ export const ACCOUNT_REASONS = {
     }
   >({
     nature: 'human',
-    ...credentials,
+    ...CREDENTIALS,
     poll: pollOccasionally,
     problem: ({ cluster, region, account, profile }) =>
       `the deletion of this object waits because account ${account} has no EKS cluster "${cluster}" in region ${region}, and the account of Fargate profile ${quoted(profile)} is not recorded`,

@@ -1,6 +1,6 @@
 import type { Ms } from 'controller-runtime/env';
 import type { MessageParts } from '../../shared/message.ts';
-import { MINUTE, type Poll } from './polls.ts';
+import { MINUTE, type Poll, pollForUserAction, pollProgress, pollRarely } from './polls.ts';
 
 /**
  * The condition that a reason makes False in addition to Ready. A reason without such a condition appears in other
@@ -50,6 +50,20 @@ export interface ReasonSpec<F> extends Texts<F> {
 }
 
 export const defineReason = <F>(entry: ReasonSpec<F>): ReasonSpec<F> => entry;
+
+export const CREDENTIALS = { conditionType: 'CredentialsReady' } as const;
+export const EKS = { conditionType: 'EKSFargateProfileReady' } as const;
+export const IAM = { conditionType: 'IAMFargateRolesReady' } as const;
+
+/** A user must act in AWS, which sends no event about it. */
+export const IN_AWS = { nature: 'human', poll: pollForUserAction } as const;
+/** A user must act on a Kubernetes object, and a watch event reports it. */
+export const IN_KUBERNETES = { nature: 'human', poll: pollRarely } as const;
+/** EKS is or may be changing a Fargate profile. */
+export const EKS_PROGRESS = { nature: 'wait', ...EKS, poll: pollProgress } as const;
+
+/** The name of the Fargate profile or IAM role. */
+export type Named = { readonly name: string };
 
 /**
  * How long an object or permission may be missing before `Stalled` becomes True. Tools such as Flux apply objects in

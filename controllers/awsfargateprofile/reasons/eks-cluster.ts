@@ -1,17 +1,15 @@
 import type { Ms } from 'controller-runtime/env';
 import type { Denial } from '../../../pkg/cloud/index.ts';
-import { defineReason, MISSING_PATIENCE } from './definition.ts';
+import { defineReason, EKS, MISSING_PATIENCE } from './definition.ts';
 import { pollAfterRest, pollForMissing, pollSibling, pollSoon } from './polls.ts';
 import { quoteAws, remedyForPolicy, retries, quoted, type OfTarget } from './wording.ts';
-
-const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
 export const EKS_CLUSTER_REASONS = {
   EKSClusterNotFound: defineReason<
     OfTarget & { readonly cluster: string; readonly region: string; readonly account?: string }
   >({
     nature: 'human',
-    conditionType: 'EKSFargateProfileReady',
+    ...EKS,
     poll: pollForMissing,
     problem: ({ cluster, region, account }) =>
       `EKS cluster ${quoted(cluster)} does not exist in region ${region}` +
@@ -24,7 +22,7 @@ export const EKS_CLUSTER_REASONS = {
   }),
   WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({
     nature: 'wait',
-    ...eks,
+    ...EKS,
     poll: pollSoon,
     problem: ({ cluster, status }) =>
       `EKS cluster ${quoted(cluster)} is in status ${status}, but the controller creates a Fargate profile only while the status is ACTIVE`,
@@ -34,7 +32,7 @@ export const EKS_CLUSTER_REASONS = {
   /** `said` is EKS's answer to a profile change in this cluster. No such change is sent for the `remaining` time. */
   ClusterUpdating: defineReason<{ readonly cluster: string; readonly said: string; readonly remaining: Ms }>({
     nature: 'wait',
-    ...eks,
+    ...EKS,
     poll: pollAfterRest,
     problem: ({ cluster }) => `EKS currently rejects changes to the Fargate profiles of EKS cluster ${quoted(cluster)}`,
     remedy: () => 'Repair the EKS cluster if its status is FAILED; if not, no action is needed',
@@ -43,7 +41,7 @@ export const EKS_CLUSTER_REASONS = {
   }),
   SubnetChoiceDenied: defineReason<{ readonly detail: string; readonly denial: Denial }>({
     nature: 'human',
-    ...eks,
+    ...EKS,
     patience: MISSING_PATIENCE,
     poll: pollForMissing,
     problem: () =>
@@ -59,7 +57,7 @@ export const SIBLING_REASONS = {
   /** `doing` completes the sentence "Fargate profile x is …". */
   WaitingForSibling: defineReason<{ readonly ahead: string; readonly doing: string; readonly isUnverified: boolean }>({
     nature: 'wait',
-    conditionType: 'EKSFargateProfileReady',
+    ...EKS,
     poll: pollSibling,
     problem: ({ ahead, doing }) =>
       `EKS changes only one Fargate profile of a cluster at a time, and Fargate profile ${quoted(ahead)} is ${doing}`,

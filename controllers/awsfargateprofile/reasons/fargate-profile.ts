@@ -1,13 +1,9 @@
 import { formatAge, formatTimestamp, type Ms } from 'controller-runtime/env';
 import { cut, MAX_FACT } from 'controller-runtime/text';
 import type { Quote } from '../../shared/message.ts';
-import { defineReason } from './definition.ts';
-import { MINUTE, pollDrain, pollFailedProfile, pollForUserAction, pollProgress } from './polls.ts';
+import { defineReason, EKS, EKS_PROGRESS, IN_AWS, type Named } from './definition.ts';
+import { MINUTE, pollDrain, pollFailedProfile } from './polls.ts';
 import { type SpecChangeable, quoted, listed } from './wording.ts';
-
-const eks = { conditionType: 'EKSFargateProfileReady' } as const;
-
-type Named = { readonly name: string };
 
 export type ReportedIssue = {
   readonly code: string;
@@ -107,9 +103,8 @@ const UNBLOCK_EVICTION =
 
 export const PROFILE_REASONS = {
   SpecDiffers: defineReason<Named & SpecChangeable & { readonly fields: readonly string[] }>({
-    nature: 'human',
-    ...eks,
-    poll: pollForUserAction,
+    ...IN_AWS,
+    ...EKS,
     problem: ({ name, fields }) =>
       `Fargate profile ${quoted(name)} differs from the spec, and EKS cannot change these fields of a profile: ${fields.join('; ')}`,
     remedy: ({ isProvisioned = false }) =>
@@ -122,16 +117,12 @@ export const PROFILE_REASONS = {
         : 'Until then the controller does not change the profile',
   }),
   Creating: defineReason<Named>({
-    nature: 'wait',
-    ...eks,
-    poll: pollProgress,
+    ...EKS_PROGRESS,
     problem: ({ name }) => `EKS is creating Fargate profile ${quoted(name)}, which usually takes a few minutes`,
     late: late(({ name }) => `EKS has been creating Fargate profile ${quoted(name)}`),
   }),
   Replacing: defineReason<Replaced>({
-    nature: 'wait',
-    ...eks,
-    poll: pollProgress,
+    ...EKS_PROGRESS,
     announced: true,
     problem: ({ name, predecessor }) =>
       `EKS is creating Fargate profile ${quoted(name)} to replace ${quoted(predecessor)}`,
@@ -143,7 +134,7 @@ export const PROFILE_REASONS = {
   }),
   PredecessorKept: defineReason<Kept>({
     nature: 'wait',
-    ...eks,
+    ...EKS,
     poll: (_waited, { remaining }) => remaining,
     announced: true,
     problem: (facts) =>
@@ -159,7 +150,7 @@ export const PROFILE_REASONS = {
   }),
   Draining: defineReason<Drains>({
     nature: 'wait',
-    ...eks,
+    ...EKS,
     poll: pollDrain,
     problem: ({ name, predecessor, counts, refused, problem }) => {
       const replaced = `Fargate profile ${quoted(predecessor)}, which ${quoted(name)} has replaced`;
@@ -180,9 +171,7 @@ export const PROFILE_REASONS = {
         : { by: 'The API server', said: cut(refused.said, MAX_FACT) },
   }),
   RemovingPredecessor: defineReason<Replaced>({
-    nature: 'wait',
-    ...eks,
-    poll: pollProgress,
+    ...EKS_PROGRESS,
     problem: ({ name, predecessor }) =>
       `Fargate profile ${quoted(name)} is ACTIVE and has replaced ${quoted(predecessor)}, which the controller is deleting`,
     late: late(
@@ -191,18 +180,14 @@ export const PROFILE_REASONS = {
     ),
   }),
   DeletingProfile: defineReason<Succeeded>({
-    nature: 'wait',
-    ...eks,
-    poll: pollProgress,
+    ...EKS_PROGRESS,
     problem: ({ name }) => `EKS is deleting Fargate profile ${quoted(name)}`,
     outlook: ({ name, successor }) =>
       successor === undefined ? undefined : `The controller then ${describeSuccessor(name, successor)}`,
     late: late(({ name }) => `EKS has been deleting Fargate profile ${quoted(name)}`),
   }),
   WaitingForCreate: defineReason<Succeeded>({
-    nature: 'wait',
-    ...eks,
-    poll: pollProgress,
+    ...EKS_PROGRESS,
     problem: ({ name, successor }) =>
       successor === undefined
         ? `the controller must delete Fargate profile ${quoted(name)}, but EKS is still creating it`
@@ -215,7 +200,7 @@ export const PROFILE_REASONS = {
   }),
   CreateFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
     nature: 'retry',
-    ...eks,
+    ...EKS,
     poll: pollFailedProfile,
     problem: ({ name, issues }) => `EKS failed to create Fargate profile ${quoted(name)}${withoutReason(issues)}`,
     remedy: ({ issues }) => remedyForIssues(issues),
@@ -224,7 +209,7 @@ export const PROFILE_REASONS = {
   }),
   DeleteFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
     nature: 'retry',
-    ...eks,
+    ...EKS,
     poll: pollFailedProfile,
     problem: ({ name, issues }) => `EKS failed to delete Fargate profile ${quoted(name)}${withoutReason(issues)}`,
     remedy: ({ issues }) => remedyForIssues(issues),
@@ -232,9 +217,7 @@ export const PROFILE_REASONS = {
     quote: ({ issues }) => quoteIssues(issues),
   }),
   UnknownProfileStatus: defineReason<Named & { readonly status: string }>({
-    nature: 'wait',
-    ...eks,
-    poll: pollProgress,
+    ...EKS_PROGRESS,
     problem: ({ name, status }) =>
       `Fargate profile ${quoted(name)} is in EKS status ${status}, which this version of the controller does not know`,
     remedy: () => 'If the status stays, use a newer version of the controller',

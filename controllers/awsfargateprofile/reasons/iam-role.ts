@@ -2,8 +2,8 @@ import { cut, MAX_FACT } from 'controller-runtime/text';
 import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { POD_EXECUTION_POLICY_NAME } from '../../../pkg/fargate/arns.ts';
 import { type TrustMistake, FARGATE_PODS_PRINCIPAL } from '../../../pkg/fargate/trust-policy.ts';
-import { defineReason } from './definition.ts';
-import { pollForUserAction, pollRarely, pollSoon } from './polls.ts';
+import { defineReason, IAM, IN_AWS, IN_KUBERNETES, type Named } from './definition.ts';
+import { pollSoon } from './polls.ts';
 import {
   type SpecChangeable,
   retries,
@@ -14,8 +14,6 @@ import {
   listed,
   OR_REPLACE_OBJECT,
 } from './wording.ts';
-
-const iam = { conditionType: 'IAMFargateRolesReady' } as const;
 
 const ROLE_CONTENTS = `with a trust policy for ${FARGATE_PODS_PRINCIPAL} and the policy ${POD_EXECUTION_POLICY_NAME}`;
 
@@ -31,8 +29,6 @@ const TRUST_CORRECTIONS: Readonly<Record<TrustMistake, string>> = {
 /** In this mode, EKS also admits roles through access entries, which allow a role with a path. */
 const CHANGE_MODE =
   'change the authentication mode of the EKS cluster to API_AND_CONFIG_MAP (in spec.accessConfig.authenticationMode of its control plane, or with aws eks update-cluster-config), a change that you cannot undo';
-
-type Named = { readonly name: string };
 
 const ALLOW_ENTRIES =
   'Allow the controller to call eks:DescribeAccessEntry, eks:DeleteAccessEntry, and eks:CreateAccessEntry';
@@ -58,9 +54,8 @@ export const ROLE_REASONS = {
         readonly isOfCapa?: boolean;
       }
   >({
-    nature: 'human',
-    ...iam,
-    poll: pollForUserAction,
+    ...IN_AWS,
+    ...IAM,
     problem: ({ name, field, other, isOfCapa = false }) =>
       other === undefined
         ? `IAM role ${quoted(name)}${field === undefined ? '' : ` (${field})`} does not exist. ${isOfCapa ? ROLE_OF_CAPA : 'The controller does not manage this role, so it does not create it'}`
@@ -86,9 +81,8 @@ export const ROLE_REASONS = {
       readonly ours: boolean;
     }
   >({
-    nature: 'human',
-    ...iam,
-    poll: pollForUserAction,
+    ...IN_AWS,
+    ...IAM,
     problem: ({ name, problem }) =>
       `EKS Fargate cannot assume IAM role ${quoted(name)}${problem === undefined ? '' : `: ${problem}`}`,
     remedy: ({ mistake, ours }) => {
@@ -104,9 +98,8 @@ export const ROLE_REASONS = {
   RoleSettingsConflict: defineReason<
     Named & SpecChangeable & { readonly other?: string; readonly settings: readonly string[] }
   >({
-    nature: 'human',
-    ...iam,
-    poll: pollRarely,
+    ...IN_KUBERNETES,
+    ...IAM,
     endedBySibling: 'changed',
     problem: ({ name, other = 'another Fargate profile', settings }) =>
       `IAM role ${quoted(name)} is also used by ${other}, and this object has different values for ${listed(settings.map((setting) => `spec.${setting}`))}`,
@@ -119,7 +112,7 @@ export const ROLE_REASONS = {
   /** `other` is another manager's object that is being deleted or is switching to another role. */
   WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({
     nature: 'wait',
-    ...iam,
+    ...IAM,
     poll: pollSoon,
     problem: ({ name, other }) =>
       `${other} is being deleted or is switching to another role. Another manager reconciles it, and may be deleting IAM role ${quoted(name)}, which this object needs`,
@@ -140,9 +133,8 @@ export const ROLE_REASONS = {
       readonly refusal?: string;
     }
   >({
-    nature: 'human',
-    ...iam,
-    poll: pollForUserAction,
+    ...IN_AWS,
+    ...IAM,
     problem: ({ name, id, entry }) =>
       `IAM role ${quoted(name)} was recreated with the ID ${id}, and ${ENTRY_STATES[entry]}`,
     remedy: ({ arn, cluster, entry, ours, refusal }) => {
@@ -164,7 +156,7 @@ export const ROLE_REASONS = {
   /** `detail` is the error of the failed AWS call, if there was one. */
   RestoringRole: defineReason<Named & { readonly cluster: string; readonly detail?: string }>({
     nature: 'wait',
-    ...iam,
+    ...IAM,
     poll: pollSoon,
     problem: ({ name, cluster }) =>
       `IAM role ${quoted(name)} was deleted, so new pods cannot start. The controller is recreating the role and its access entry in EKS cluster ${quoted(cluster)}`,
@@ -179,9 +171,8 @@ export const ROLE_REASONS = {
   RolePathNotMapped: defineReason<
     Named & { readonly path: string; readonly field: string; readonly cluster: string; readonly isLive?: boolean }
   >({
-    nature: 'human',
-    ...iam,
-    poll: pollForUserAction,
+    ...IN_AWS,
+    ...IAM,
     problem: ({ name, path, cluster }) =>
       `IAM role ${quoted(name)} has the path ${path}, but EKS cluster ${quoted(cluster)} uses authentication mode CONFIG_MAP, and its ConfigMap aws-auth does not support role ARNs with a path`,
     remedy: ({ field, isLive = false }) =>
@@ -191,9 +182,8 @@ export const ROLE_REASONS = {
     outlook: ({ isLive = false }) => (isLive ? undefined : retries()),
   }),
   RoleBlocked: defineReason<Named & { readonly blockers: readonly string[] }>({
-    nature: 'human',
-    ...iam,
-    poll: pollForUserAction,
+    ...IN_AWS,
+    ...IAM,
     problem: ({ name, blockers }) =>
       `the controller cannot delete IAM role ${quoted(name)}, because it still has ${listed(blockers)}`,
     remedy: ({ blockers }) => `Remove ${listed(blockers)} from the role`,

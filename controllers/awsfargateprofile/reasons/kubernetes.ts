@@ -3,7 +3,7 @@ import type { Ms } from 'controller-runtime/env';
 import { RECORD_ANNOTATION, GROUP, PLURAL, DELETE_FOR_MOVE_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { type ApiRejection, partsOfRejection } from '../../shared/api-rejections.ts';
 import { FOREIGN_SCHEMA_REMEDY } from '../../shared/crd/served-schema.ts';
-import { defineReason } from './definition.ts';
+import { defineReason, EKS, IN_KUBERNETES } from './definition.ts';
 import { MINUTE, pollAfterRest, pollClusterDeletion, pollOften, pollRarely, pollSoon } from './polls.ts';
 import {
   type Description,
@@ -16,8 +16,6 @@ import {
   enumerated,
   remedyForUnreadable,
 } from './wording.ts';
-
-const eks = { conditionType: 'EKSFargateProfileReady' } as const;
 
 export const CLUSTER_REASONS = {
   WaitingForCluster: defineReason<{ readonly cluster: string }>({
@@ -47,7 +45,7 @@ export const CLUSTER_REASONS = {
   }),
   WaitingForEKSControlPlane: defineReason<Description & { readonly remedy: string }>({
     nature: 'wait',
-    ...eks,
+    ...EKS,
     poll: pollRarely,
     problem: ({ detail }) => detail,
     remedy: ({ remedy }) => remedy,
@@ -67,8 +65,7 @@ export const CLUSTER_REASONS = {
     quote: ({ reason: said }) => ({ said }),
   }),
   ControlPlaneUnsupported: defineReason<{ readonly cluster: string; readonly kind: string }>({
-    nature: 'human',
-    poll: pollRarely,
+    ...IN_KUBERNETES,
     problem: ({ cluster, kind }) =>
       `the control plane of Cluster ${cluster} is of kind ${kind}, but a Fargate profile needs an AWSManagedControlPlane`,
     remedy: () =>
@@ -80,8 +77,7 @@ export const CLUSTER_REASONS = {
     readonly namespace: string;
     readonly named: string;
   }>({
-    nature: 'human',
-    poll: pollRarely,
+    ...IN_KUBERNETES,
     problem: ({ cluster, namespace, named }) =>
       `spec.controlPlaneRef.namespace of Cluster ${cluster} is ${quoted(named)}, but the control plane of a Cluster must be in the namespace of the Cluster, ${quoted(namespace)}`,
     remedy: ({ namespace }) =>
@@ -95,8 +91,7 @@ const START_OVER = `To leave the recorded profile in AWS and continue with the n
 export const TARGET_REASONS = {
   /** `provisionedIn` contains account, region, and EKS cluster as text. */
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
-    nature: 'human',
-    poll: pollRarely,
+    ...IN_KUBERNETES,
     problem: () =>
       'the spec has neither clusterName nor eksCluster, probably because the API server dropped eksCluster while the CRD of another provider was installed',
     remedy: ({ provisionedIn }) =>
@@ -110,16 +105,14 @@ export const TARGET_REASONS = {
     readonly controlPlane: string;
     readonly cluster: string | undefined;
   }>({
-    nature: 'human',
-    poll: pollRarely,
+    ...IN_KUBERNETES,
     problem: ({ eksCluster, controlPlane }) =>
       `Cluster API manages EKS cluster ${quoted(eksCluster)} (AWSManagedControlPlane ${controlPlane}), so the controller creates nothing in AWS for an object that names it in spec.eksCluster`,
     remedy: ({ cluster }) =>
       `Delete this object, and create it with ${cluster === undefined ? 'spec.clusterName' : `spec.clusterName ${quoted(cluster)}`} instead of spec.eksCluster`,
   }),
   RegionUnknown: defineReason<{ readonly cluster: string }>({
-    nature: 'human',
-    poll: pollRarely,
+    ...IN_KUBERNETES,
     problem: ({ cluster }) =>
       `spec.eksCluster has no region for EKS cluster ${quoted(cluster)}, and the controller does not know its own AWS region, which is the default`,
     remedy: () =>
@@ -133,8 +126,7 @@ export const TARGET_REASONS = {
     /** Whether the field is in the AWSFargateProfile, and not in the control plane. */
     readonly isOfObject?: true;
   }>({
-    nature: 'human',
-    poll: pollRarely,
+    ...IN_KUBERNETES,
     problem: ({ field, recorded, found, isOfObject }) =>
       `${field} of ${isOfObject ? 'this object' : 'the control plane'} is now ${quoted(found)}, but the Fargate profile is recorded in ${quoted(recorded)}, so the controller changes nothing in AWS`,
     remedy: ({ field, recorded, isOfObject }) =>
@@ -152,8 +144,7 @@ export const TARGET_REASONS = {
     readonly remedy: string;
     readonly abandonment: Abandonment;
   }>({
-    nature: 'human',
-    poll: pollRarely,
+    ...IN_KUBERNETES,
     problem: ({ missing, provisionedIn, profile }) =>
       provisionedIn === undefined
         ? `the deletion of this object waits: the controller does not know the AWS account and region of Fargate profile ${quoted(profile)}, because the annotation ${RECORD_ANNOTATION} does not name them, and ${missing}`
@@ -239,8 +230,7 @@ export const FOREIGN_CRD_REASONS = {
 
 export const MOVE_AND_DELETION_REASONS = {
   MoveAbandoned: defineReason<{ readonly cluster?: string }>({
-    nature: 'human',
-    poll: pollRarely,
+    ...IN_KUBERNETES,
     problem: ({ cluster }) =>
       `the annotation ${DELETE_FOR_MOVE_ANNOTATION} stops the controller, and an interrupted clusterctl move probably left it on this object, because ${cluster === undefined ? 'the object is not being deleted' : `Cluster ${cluster} is not paused`}`,
     remedy: () =>
@@ -249,9 +239,8 @@ export const MOVE_AND_DELETION_REASONS = {
   }),
   /** `problem` completes the sentence "the annotation …". */
   RecordUnreadable: defineReason<{ readonly problem: string }>({
-    nature: 'human',
+    ...IN_KUBERNETES,
     keepsReady: true,
-    poll: pollRarely,
     problem: ({ problem }) =>
       `the annotation ${RECORD_ANNOTATION} ${problem}, so the controller changes nothing in AWS for this object`,
     remedy: () =>

@@ -1,6 +1,5 @@
 import { type AdoptionPolicy, TAKE_OVER_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { type AffectedConditionType, defineReason } from './definition.ts';
-import { pollForUserAction, pollRarely } from './polls.ts';
+import { type AffectedConditionType, defineReason, EKS, IAM, IN_AWS, IN_KUBERNETES, type Named } from './definition.ts';
 import {
   type Abandonment,
   describeAbandonment,
@@ -13,12 +12,6 @@ import {
   enumerated,
 } from './wording.ts';
 import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
-
-const eks = { conditionType: 'EKSFargateProfileReady' } as const;
-
-const iam = { conditionType: 'IAMFargateRolesReady' } as const;
-
-type Named = { readonly name: string };
 
 export const OWNERSHIP_REASONS = {
   /**
@@ -33,9 +26,8 @@ export const OWNERSHIP_REASONS = {
         readonly obstacles?: readonly string[];
       }
   >({
-    nature: 'human',
-    ...eks,
-    poll: pollForUserAction,
+    ...IN_AWS,
+    ...EKS,
     endedBySibling: 'gone',
     problem: ({ name, whose, obstacles }) =>
       `Fargate profile ${quoted(name)} belongs to ${whose}, so this controller does not change or delete it` +
@@ -57,9 +49,8 @@ export const OWNERSHIP_REASONS = {
   }),
   /** `isTrusted` means that the trust policy lets Fargate use the role for profiles in the EKS cluster. */
   RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string; readonly isTrusted: boolean }>({
-    nature: 'human',
-    ...iam,
-    poll: pollForUserAction,
+    ...IN_AWS,
+    ...IAM,
     problem: ({ name, whose }) =>
       `IAM role ${quoted(name)} belongs to ${whose}, so this controller does not change or delete it`,
     remedy: ({ isTrusted, isProvisioned = false }) => {
@@ -77,10 +68,9 @@ export const OWNERSHIP_REASONS = {
       readonly abandonment?: Abandonment | undefined;
     }
   >({
-    nature: 'human',
-    ...eks,
+    ...IN_AWS,
+    ...EKS,
     keepsReady: true,
-    poll: pollForUserAction,
     problem: ({ name, id }) =>
       `Fargate profile ${quoted(name)} (ID ${id}) has the owner tag of this object, but this object's record annotation does not list it: another management cluster created the profile, or this object was restored from a backup`,
     remedy: ({ id, isDeleting, abandonment }) => {
@@ -100,9 +90,8 @@ export const OWNERSHIP_REASONS = {
     readonly abandonment?: Abandonment | undefined;
     readonly about: AffectedConditionType;
   }>({
-    nature: 'human',
+    ...IN_AWS,
     keepsReady: true,
-    poll: pollForUserAction,
     problem: ({ resource, name, tags, abandonment }) =>
       `${abandonment === undefined ? '' : 'the deletion of this object waits: '}${resource} ${quoted(name)} lacks the ${tags.length === 1 ? 'tag' : 'tags'} ${listed(tags.map(({ key }) => key))}, so the controller does not change or delete it`,
     remedy: ({ resource, tags, abandonment }) =>
@@ -157,9 +146,8 @@ export const OPERATOR_LIMIT_REASONS = {
     readonly excess: readonly LimitExcess[];
     readonly about: AffectedConditionType;
   }>({
-    nature: 'human',
+    ...IN_KUBERNETES,
     keepsReady: true,
-    poll: pollRarely,
     problem: ({ excess }) =>
       `the manager's administrator does not allow ${excess.map(({ field, value }) => `${quoted(value)} in ${field}`).join(' and ')}`,
     remedy: ({ excess }) =>

@@ -1,12 +1,12 @@
 import type { FailedCall } from './aws-calls.ts';
-import { defineReason } from './definition.ts';
-import { pollForUserAction, pollOccasionally } from './polls.ts';
+import { defineReason, EKS, IN_AWS } from './definition.ts';
+import { pollOccasionally } from './polls.ts';
 import { type Description, quoteAws, retries } from './wording.ts';
 
 export const QUOTA_REASONS = {
   QuotaExceeded: defineReason<Description>({
     nature: 'wait',
-    conditionType: 'EKSFargateProfileReady',
+    ...EKS,
     poll: pollOccasionally,
     endedBySibling: 'gone',
     problem: () => 'EKS cannot create another Fargate profile, because a quota has been reached',
@@ -15,8 +15,7 @@ export const QUOTA_REASONS = {
     quote: ({ detail: said }) => ({ by: 'EKS', said }),
   }),
   AWSQuotaExceeded: defineReason<FailedCall>({
-    nature: 'human',
-    poll: pollForUserAction,
+    ...IN_AWS,
     problem: () => 'The AWS account has reached a quota',
     remedy: () => 'Delete resources that you do not need, or ask AWS to raise the quota',
     outlook: retries,
