@@ -1,4 +1,4 @@
-import { type AffectedConditionType, defineReason, IN_AWS, MISSING_PATIENCE } from './definition.ts';
+import { type AffectedConditionType, defineReason, IN_AWS, MISSING_PATIENCE, EKS } from './definition.ts';
 import { MINUTE, pollAwsError, pollOccasionally, pollProgress, pollUnavailableAws } from './polls.ts';
 import {
   type Abandonable,
@@ -149,9 +149,23 @@ export const AWS_CALL_REASONS = {
     outlook: retries,
     quote: quoteAws,
   }),
-} as const;
-
-export const PROPAGATION_REASONS = {
+  QuotaExceeded: defineReason<Description>({
+    nature: 'wait',
+    ...EKS,
+    poll: pollOccasionally,
+    endedBySibling: 'gone',
+    problem: () => 'EKS cannot create another Fargate profile, because a quota has been reached',
+    remedy: () => 'Delete a Fargate profile of this EKS cluster that you do not need, or ask AWS to raise the quota',
+    outlook: retries,
+    quote: ({ detail: said }) => ({ by: 'EKS', said }),
+  }),
+  AWSQuotaExceeded: defineReason<FailedCall>({
+    ...IN_AWS,
+    problem: () => 'The AWS account has reached a quota',
+    remedy: () => 'Delete resources that you do not need, or ask AWS to raise the quota',
+    outlook: retries,
+    quote: quoteAws,
+  }),
   Propagating: defineReason<Description & { readonly outlook?: string; readonly said?: string }>({
     nature: 'wait',
     poll: pollProgress,

@@ -92,9 +92,6 @@ export const CREDENTIAL_REASONS = {
       'Fix spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
     retries,
   ),
-} as const;
-
-export const ACCOUNT_REASONS = {
   RegionInvalid: defineReason<Abandonable & OfTarget & { readonly region: string }>({
     ...IN_KUBERNETES,
     ...CREDENTIALS,

@@ -51,9 +51,6 @@ export const EKS_CLUSTER_REASONS = {
     outlook: retries,
     quote: quoteAws,
   }),
-} as const;
-
-export const SIBLING_REASONS = {
   /** `doing` completes the sentence "Fargate profile x is …". */
   WaitingForSibling: defineReason<{ readonly ahead: string; readonly doing: string; readonly isUnverified: boolean }>({
     nature: 'wait',

@@ -17,7 +17,70 @@ import {
   remedyForUnreadable,
 } from './wording.ts';
 
-export const CLUSTER_REASONS = {
+const START_OVER = `To leave the recorded profile in AWS and continue with the new value, remove the annotation ${RECORD_ANNOTATION} from this object`;
+
+export const KUBERNETES_REASONS = {
+  /** `isInvalid` means that the object in `reason` has fields with wrong types. */
+  WaitingForAPI: defineReason<Unreadable & { readonly kind: string; readonly isInvalid?: true }>({
+    nature: 'outage',
+    poll: pollSoon,
+    problem: ({ kind, reason, obstacle, isInvalid = false }) => {
+      if (isInvalid) return `the controller cannot read ${kind} ${reason}`;
+      const what = `the controller cannot read ${kind} objects`;
+      return obstacle?.kind === 'forbidden' ? what : `${what}: ${reason}`;
+    },
+    remedy: ({ obstacle, isInvalid = false }) =>
+      isInvalid ? 'Fix each field that this message names' : remedyForUnreadable(obstacle),
+    outlook: retries,
+    quote: ({ reason, obstacle }) => (obstacle?.kind === 'forbidden' ? { said: reason } : undefined),
+  }),
+  APIServerRefused: defineReason<ApiRejection>({
+    nature: 'retry',
+    mayStopBeforeAwsRead: true,
+    poll: pollSoon,
+    // Longer than the rollout of a webhook, which may reject requests until it is complete.
+    patience: 2 * MINUTE,
+    problem: (rejection) => partsOfRejection(rejection).problem,
+    remedy: ({ remedy }) => remedy,
+    outlook: retries,
+    quote: (rejection) => partsOfRejection(rejection).quote,
+  }),
+  /** `keeper` is set only if the manager runs with --manage-crd. */
+  ForeignSchema: defineReason<{
+    readonly provider?: string | undefined;
+    readonly missing: readonly string[];
+    readonly keeper?:
+      { readonly kind: 'restoring' } | { readonly kind: 'stopped'; readonly problem: string; readonly remedy: string };
+  }>({
+    nature: 'human',
+    poll: pollOften,
+    problem: ({ provider, missing, keeper }) =>
+      `the CRD ${PLURAL}.${GROUP} ${provider === undefined ? '' : `comes from provider ${provider} and `}lacks ${enumerated(missing)}, so the controller cannot read the whole object and changes nothing in AWS${keeper?.kind === 'stopped' ? `. ${keeper.problem}` : ''}`,
+    remedy: ({ keeper }) => {
+      switch (keeper?.kind) {
+        case undefined:
+          return FOREIGN_SCHEMA_REMEDY;
+        case 'restoring':
+          return undefined;
+        case 'stopped':
+          return keeper.remedy;
+      }
+    },
+    outlook: ({ keeper }) =>
+      keeper?.kind === 'restoring'
+        ? 'The manager applies its CRD again (--manage-crd) once it has seen that Cluster API Provider AWS does not serve AWSFargateProfiles, and then continues'
+        : continues(),
+  }),
+  CAPAServesProfiles: defineReason<{ readonly webhook: string }>({
+    nature: 'human',
+    keepsReady: true,
+    poll: pollOften,
+    problem: ({ webhook }) =>
+      `Cluster API Provider AWS reconciles this object, because its feature gate EKSFargate is on: it answers the webhook ${webhook}. This controller changes nothing in AWS, and does not change the CRD or the webhooks`,
+    remedy: () =>
+      'To use this controller, turn off the feature gate (EXP_EKS_FARGATE=false). To stay with Cluster API Provider AWS, remove cluster-api-provider-aws-fargate',
+    outlook: () => 'This controller takes over when the feature gate is off',
+  }),
   WaitingForCluster: defineReason<{ readonly cluster: string }>({
     nature: 'wait',
     poll: pollRarely,
@@ -84,11 +147,6 @@ export const CLUSTER_REASONS = {
       `Remove spec.controlPlaneRef.namespace from the Cluster, or set it to ${quoted(namespace)}`,
     outlook: continues,
   }),
-} as const;
-
-const START_OVER = `To leave the recorded profile in AWS and continue with the new value, remove the annotation ${RECORD_ANNOTATION} from this object`;
-
-export const TARGET_REASONS = {
   /** `provisionedIn` contains account, region, and EKS cluster as text. */
   ClusterNotNamed: defineReason<{ readonly provisionedIn: string | undefined }>({
     ...IN_KUBERNETES,
@@ -159,76 +217,6 @@ export const TARGET_REASONS = {
     },
     outlook: () => 'The controller then continues the deletion',
   }),
-} as const;
-
-export const API_SERVER_REASONS = {
-  /** `isInvalid` means that the object in `reason` has fields with wrong types. */
-  WaitingForAPI: defineReason<Unreadable & { readonly kind: string; readonly isInvalid?: true }>({
-    nature: 'outage',
-    poll: pollSoon,
-    problem: ({ kind, reason, obstacle, isInvalid = false }) => {
-      if (isInvalid) return `the controller cannot read ${kind} ${reason}`;
-      const what = `the controller cannot read ${kind} objects`;
-      return obstacle?.kind === 'forbidden' ? what : `${what}: ${reason}`;
-    },
-    remedy: ({ obstacle, isInvalid = false }) =>
-      isInvalid ? 'Fix each field that this message names' : remedyForUnreadable(obstacle),
-    outlook: retries,
-    quote: ({ reason, obstacle }) => (obstacle?.kind === 'forbidden' ? { said: reason } : undefined),
-  }),
-  APIServerRefused: defineReason<ApiRejection>({
-    nature: 'retry',
-    mayStopBeforeAwsRead: true,
-    poll: pollSoon,
-    // Longer than the rollout of a webhook, which may reject requests until it is complete.
-    patience: 2 * MINUTE,
-    problem: (rejection) => partsOfRejection(rejection).problem,
-    remedy: ({ remedy }) => remedy,
-    outlook: retries,
-    quote: (rejection) => partsOfRejection(rejection).quote,
-  }),
-} as const;
-
-export const FOREIGN_CRD_REASONS = {
-  /** `keeper` is set only if the manager runs with --manage-crd. */
-  ForeignSchema: defineReason<{
-    readonly provider?: string | undefined;
-    readonly missing: readonly string[];
-    readonly keeper?:
-      { readonly kind: 'restoring' } | { readonly kind: 'stopped'; readonly problem: string; readonly remedy: string };
-  }>({
-    nature: 'human',
-    poll: pollOften,
-    problem: ({ provider, missing, keeper }) =>
-      `the CRD ${PLURAL}.${GROUP} ${provider === undefined ? '' : `comes from provider ${provider} and `}lacks ${enumerated(missing)}, so the controller cannot read the whole object and changes nothing in AWS${keeper?.kind === 'stopped' ? `. ${keeper.problem}` : ''}`,
-    remedy: ({ keeper }) => {
-      switch (keeper?.kind) {
-        case undefined:
-          return FOREIGN_SCHEMA_REMEDY;
-        case 'restoring':
-          return undefined;
-        case 'stopped':
-          return keeper.remedy;
-      }
-    },
-    outlook: ({ keeper }) =>
-      keeper?.kind === 'restoring'
-        ? 'The manager applies its CRD again (--manage-crd) once it has seen that Cluster API Provider AWS does not serve AWSFargateProfiles, and then continues'
-        : continues(),
-  }),
-  CAPAServesProfiles: defineReason<{ readonly webhook: string }>({
-    nature: 'human',
-    keepsReady: true,
-    poll: pollOften,
-    problem: ({ webhook }) =>
-      `Cluster API Provider AWS reconciles this object, because its feature gate EKSFargate is on: it answers the webhook ${webhook}. This controller changes nothing in AWS, and does not change the CRD or the webhooks`,
-    remedy: () =>
-      'To use this controller, turn off the feature gate (EXP_EKS_FARGATE=false). To stay with Cluster API Provider AWS, remove cluster-api-provider-aws-fargate',
-    outlook: () => 'This controller takes over when the feature gate is off',
-  }),
-} as const;
-
-export const MOVE_AND_DELETION_REASONS = {
   MoveAbandoned: defineReason<{ readonly cluster?: string }>({
     ...IN_KUBERNETES,
     problem: ({ cluster }) =>

@@ -13,6 +13,43 @@ import {
 } from './wording.ts';
 import type { LimitExcess } from '../../../pkg/fargate/operator-limits.ts';
 
+function describeAllowed(excess: readonly LimitExcess[]): string {
+  const clauses = excess.map(({ field, allowed }) => {
+    const name = field.replace(/\[\d+\]$/, '');
+    const patterns = allowed.filter((pattern) => pattern !== 'none');
+    return patterns.length === 0
+      ? `remove the value from ${name}`
+      : `use only values in ${name} that match ${enumerated(patterns)}`;
+  });
+  return capitalized([...new Set(clauses)].join(' and '));
+}
+
+const EKS_CLUSTER_FIELD = 'spec.eksCluster';
+
+function flagsFor(excess: readonly LimitExcess[]): string {
+  const flags = excess.map(({ field }) => flagFor(field));
+  return [...new Set(flags)].join(' and ');
+}
+
+function flagFor(field: string): string {
+  if (field.startsWith('spec.roleAdditionalPolicies')) return '--allow-policy-arn';
+  return field === 'spec.rolePermissionsBoundary' ? '--require-permissions-boundary' : '--allow-role-arn';
+}
+
+/** `value` is account/region/name of the EKS cluster, or region/name while its account is unknown. */
+const flagValueFor = (value: string): string =>
+  `<namespace of this object>=${value.split('/').length === 2 ? '<AWS account of the EKS cluster>/' : ''}${value}`;
+
+/** The API server rejects a change to spec.eksCluster, so the alternative to new limits is a new object. */
+function describeAllowedClusters(excess: readonly LimitExcess[]): string {
+  const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
+  const values = excess.filter(({ field }) => field === EKS_CLUSTER_FIELD).map(({ value }) => flagValueFor(value));
+  const ask = `Ask the manager's administrator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster, which clusterctl takes from the variable CAPAF_ALLOW_EKS_CLUSTERS`;
+  return patterns.length === 0
+    ? ask
+    : `${ask}, or create another AWSFargateProfile, for an EKS cluster that matches ${enumerated(patterns)}`;
+}
+
 export const OWNERSHIP_REASONS = {
   /**
    * `adoption` is the adoptionPolicy with which the controller could adopt the profile. `obstacles` says why the
@@ -102,46 +139,6 @@ export const OWNERSHIP_REASONS = {
     outlook: ({ tags }) =>
       `Without the ${tags.length === 1 ? 'tag' : 'tags'}, the controller changes nothing in AWS for this object`,
   }),
-} as const;
-
-function describeAllowed(excess: readonly LimitExcess[]): string {
-  const clauses = excess.map(({ field, allowed }) => {
-    const name = field.replace(/\[\d+\]$/, '');
-    const patterns = allowed.filter((pattern) => pattern !== 'none');
-    return patterns.length === 0
-      ? `remove the value from ${name}`
-      : `use only values in ${name} that match ${enumerated(patterns)}`;
-  });
-  return capitalized([...new Set(clauses)].join(' and '));
-}
-
-const EKS_CLUSTER_FIELD = 'spec.eksCluster';
-
-function flagsFor(excess: readonly LimitExcess[]): string {
-  const flags = excess.map(({ field }) => flagFor(field));
-  return [...new Set(flags)].join(' and ');
-}
-
-function flagFor(field: string): string {
-  if (field.startsWith('spec.roleAdditionalPolicies')) return '--allow-policy-arn';
-  return field === 'spec.rolePermissionsBoundary' ? '--require-permissions-boundary' : '--allow-role-arn';
-}
-
-/** `value` is account/region/name of the EKS cluster, or region/name while its account is unknown. */
-const flagValueFor = (value: string): string =>
-  `<namespace of this object>=${value.split('/').length === 2 ? '<AWS account of the EKS cluster>/' : ''}${value}`;
-
-/** The API server rejects a change to spec.eksCluster, so the alternative to new limits is a new object. */
-function describeAllowedClusters(excess: readonly LimitExcess[]): string {
-  const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
-  const values = excess.filter(({ field }) => field === EKS_CLUSTER_FIELD).map(({ value }) => flagValueFor(value));
-  const ask = `Ask the manager's administrator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster, which clusterctl takes from the variable CAPAF_ALLOW_EKS_CLUSTERS`;
-  return patterns.length === 0
-    ? ask
-    : `${ask}, or create another AWSFargateProfile, for an EKS cluster that matches ${enumerated(patterns)}`;
-}
-
-export const OPERATOR_LIMIT_REASONS = {
   NotAllowedByOperator: defineReason<{
     readonly excess: readonly LimitExcess[];
     readonly about: AffectedConditionType;

@@ -11,21 +11,14 @@ import {
 } from './definition.ts';
 import { pollEvery } from './polls.ts';
 import { capitalized } from './wording.ts';
-import { AWS_CALL_REASONS, PROPAGATION_REASONS } from './aws-calls.ts';
-import { QUOTA_REASONS } from './quotas.ts';
+import { AWS_CALL_REASONS } from './aws-calls.ts';
 import { SPEC_REASONS } from './spec.ts';
-import { EKS_CLUSTER_REASONS, SIBLING_REASONS } from './eks-cluster.ts';
+import { EKS_CLUSTER_REASONS } from './eks-cluster.ts';
 import { PROFILE_REASONS } from './fargate-profile.ts';
 import { ROLE_REASONS } from './iam-role.ts';
-import { OWNERSHIP_REASONS, OPERATOR_LIMIT_REASONS } from './ownership.ts';
-import { ACCOUNT_REASONS, CREDENTIAL_REASONS } from './credentials.ts';
-import {
-  API_SERVER_REASONS,
-  CLUSTER_REASONS,
-  FOREIGN_CRD_REASONS,
-  MOVE_AND_DELETION_REASONS,
-  TARGET_REASONS,
-} from './kubernetes.ts';
+import { OWNERSHIP_REASONS } from './ownership.ts';
+import { CREDENTIAL_REASONS } from './credentials.ts';
+import { KUBERNETES_REASONS } from './kubernetes.ts';
 import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 
 /** Usually enough for the rate limiter, for the renewal of a lease, or for another reconcile to release a lock. */
@@ -47,30 +40,16 @@ export type { DrainObstacle, ReportedIssue } from './fargate-profile.ts';
 export { quoteIssues, describeObstacle, firstIssues } from './fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './definition.ts';
 
-/** Most of these reasons are found before the controller reads AWS. */
-const KUBERNETES_REASONS = {
-  ...API_SERVER_REASONS,
-  ...FOREIGN_CRD_REASONS,
-  ...CLUSTER_REASONS,
-  ...TARGET_REASONS,
-  ...SPEC_REASONS,
-  ...MOVE_AND_DELETION_REASONS,
-} as const;
-
 /** Each key is the `reason` of a condition. Conditions, requeues, docs/conditions.md, and tests use this table. */
 export const REASONS = {
   ...KUBERNETES_REASONS,
+  ...SPEC_REASONS,
   ...CREDENTIAL_REASONS,
-  ...ACCOUNT_REASONS,
   ...AWS_CALL_REASONS,
-  ...QUOTA_REASONS,
   ...EKS_CLUSTER_REASONS,
   ...OWNERSHIP_REASONS,
-  ...OPERATOR_LIMIT_REASONS,
   ...ROLE_REASONS,
-  ...PROPAGATION_REASONS,
   ...PROFILE_REASONS,
-  ...SIBLING_REASONS,
 } as const;
 
 const ALL_REASONS = { ...REASONS, ...UNREPORTED_REASONS } as const;
@@ -111,7 +90,7 @@ export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
  * reason that is found in AWS.
  */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
-  reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);
+  reason !== undefined && (Object.hasOwn(KUBERNETES_REASONS, reason) || Object.hasOwn(SPEC_REASONS, reason));
 
 export const isEndedBySibling = (reason: ReasonName, news: SiblingChange): boolean => {
   const { endedBySibling } = TABLE[reason];
