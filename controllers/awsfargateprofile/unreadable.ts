@@ -5,7 +5,7 @@ import {
   type AWSFargateProfile,
   type AWSFargateProfileStatus,
 } from '../../api/v1beta2/index.ts';
-import { conditionOf, mergeConditions } from './report/condition-list.ts';
+import { conditionOf, conditionUpdate, mergeConditions } from './report/condition-list.ts';
 import { type EventSpec, eventsAfter } from './report/events.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { CONFLICT, DONE } from '../shared/requeue.ts';
@@ -13,9 +13,9 @@ import * as E from 'fp-ts/lib/Either.js';
 import { isInvalid, keyOf, keyText, type KubeObject } from 'controller-runtime/client';
 import type { Reconcile, ReconcileContext, Requeue } from 'controller-runtime/controller';
 import { type Clock, formatTimestamp, type Ms } from 'controller-runtime/env';
-import { fieldAt, isRecord } from 'controller-runtime/json';
+import { isRecord } from 'controller-runtime/json';
 import { toPrintableLine } from 'controller-runtime/text';
-import { isDeleting } from '../shared/object-state.ts';
+import { isDeleting, rawConditions } from '../shared/object-state.ts';
 import { type ServedSchema, isLeftToOthers } from '../shared/crd/served-schema.ts';
 import { goalFor } from './goal/goal.ts';
 import { type InputCaches, readInputs } from './goal/inputs.ts';
@@ -47,21 +47,13 @@ export async function reportUndecodable(
   const detail = toPrintableLine(
     `The controller cannot read this AWSFargateProfile: ${describeProblems(problems)}. Fix or remove these fields. Until then the controller does nothing for this object.`,
   );
-  const observedGeneration = raw.metadata.generation ?? 0;
-  const state = (type: string, status: Condition['status'], reason: string, message = '') => ({
-    type,
-    status,
-    reason,
-    message,
-    observedGeneration,
-  });
-  const before = readableConditions(raw);
+  const before = rawConditions(raw['status']).filter(isCondition);
   const conditions = mergeConditions(
     before,
     [
-      state('Ready', 'False', 'InvalidObject', detail),
-      state('Reconciling', 'False', 'Stalled'),
-      state('Stalled', 'True', 'InvalidObject', detail),
+      conditionUpdate(raw, 'Ready', 'False', 'InvalidObject', detail),
+      conditionUpdate(raw, 'Reconciling', 'False', 'Stalled'),
+      conditionUpdate(raw, 'Stalled', 'True', 'InvalidObject', detail),
     ],
     formatTimestamp(clock.now()),
   );
@@ -69,6 +61,7 @@ export async function reportUndecodable(
   // One event per message is enough. But if the conditions cannot be written, each reconcile records the event again.
   if (conditionOf(before, 'Ready')?.message !== detail)
     recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
+  const observedGeneration = raw.metadata.generation ?? 0;
   try {
     const written = await profileWriter.patchRawStatus(raw, { observedGeneration, conditions }, signal);
     if (!written) return CONFLICT;
@@ -77,11 +70,6 @@ export async function reportUndecodable(
     logger.warn('Object cannot be written either', { refusal: error.message });
   }
   return { kind: 'after', delay: REMINDER, reason: 'InvalidObject' };
-}
-
-function readableConditions({ status }: KubeObject): readonly Condition[] {
-  const conditions = fieldAt(status, 'conditions');
-  return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
 }
 
 const isCondition = (value: unknown): value is Condition =>

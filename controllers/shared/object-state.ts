@@ -1,3 +1,4 @@
+import { fieldAt } from 'controller-runtime/json';
 import type { ObjectMeta } from 'controller-runtime/schema';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import {
@@ -43,3 +44,9 @@ export const isProvisioned = ({ status }: Pick<AWSFargateProfile, 'status'>): bo
 
 /** `clusterctl move` drops the status. */
 export const isStatusLost = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean => status?.account === undefined;
+
+/** Returns the conditions of a status that was not decoded. */
+export function rawConditions(status: unknown): readonly unknown[] {
+  const conditions = fieldAt(status, 'conditions');
+  return Array.isArray(conditions) ? conditions : [];
+}

@@ -1,6 +1,7 @@
 import type { KubeObject } from 'controller-runtime/client';
 import { fieldAt } from 'controller-runtime/json';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { rawConditions } from '../../shared/object-state.ts';
 import { recordOf } from '../../shared/record.ts';
 import { describeTransit } from './profile-status.ts';
 
@@ -33,10 +34,7 @@ export function isAtRest({ metadata, status }: KubeObject): boolean {
   );
 }
 
-function isTrue(status: unknown, type: string): boolean {
-  const conditions = fieldAt(status, 'conditions');
-  return (
-    Array.isArray(conditions) &&
-    conditions.some((condition) => fieldAt(condition, 'type') === type && fieldAt(condition, 'status') === 'True')
+const isTrue = (status: unknown, type: string): boolean =>
+  rawConditions(status).some(
+    (condition) => fieldAt(condition, 'type') === type && fieldAt(condition, 'status') === 'True',
   );
-}

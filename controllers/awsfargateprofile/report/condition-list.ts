@@ -1,8 +1,19 @@
 import { cut, MAX_MESSAGE } from 'controller-runtime/text';
+import type { ObjectMeta } from 'controller-runtime/schema';
 import type { Condition } from '../../../api/v1beta2/index.ts';
 
 /** `lastTransitionTime` depends on the previous condition, so {@link mergeConditions} adds it. */
 export type ConditionUpdate = Omit<Condition, 'lastTransitionTime' | 'severity'>;
+
+export function conditionUpdate(
+  { metadata }: { readonly metadata: ObjectMeta },
+  type: ConditionType,
+  status: Condition['status'],
+  reason: string,
+  message = '',
+): ConditionUpdate {
+  return { type, status, observedGeneration: metadata.generation ?? 0, reason, message };
+}
 
 const OWNED = [
   'Ready',

@@ -2,7 +2,7 @@ import type { Ms } from 'controller-runtime/env';
 import type { Condition } from '../../../api/v1beta2/index.ts';
 import { joinSentences } from '../../shared/message.ts';
 import { isDeleting } from '../../shared/object-state.ts';
-import { type ConditionType, type ConditionUpdate, conditionOf } from './condition-list.ts';
+import { type ConditionType, type ConditionUpdate, conditionOf, conditionUpdate } from './condition-list.ts';
 import { type CompletedReconcile, reasonOf, isOfReplacement, noticesOf } from '../model/result.ts';
 import {
   messageOf,
@@ -22,14 +22,6 @@ import { ACTIVE } from '../model/profile-status.ts';
 
 export function conditionsAfter(reconcile: CompletedReconcile): readonly ConditionUpdate[] {
   const { object } = reconcile;
-  const observedGeneration = object.metadata.generation ?? 0;
-  const state = (type: ConditionType, status: Condition['status'], reason: string, message = ''): ConditionUpdate => ({
-    type,
-    status,
-    observedGeneration,
-    reason,
-    message,
-  });
   const reason = reasonOf(reconcile);
   const nature = reason && reportedNature(reason, reconcile);
   const detail = reason === undefined ? '' : messageOf(reason, reconcile.waited);
@@ -41,19 +33,19 @@ export function conditionsAfter(reconcile: CompletedReconcile): readonly Conditi
   const available = availableValue(reconcile);
 
   return [
-    state('Ready', ready.status, ready.reason, ready.message),
-    state('Available', available.status, available.reason, available.message),
+    conditionUpdate(object, 'Ready', ready.status, ready.reason, ready.message),
+    conditionUpdate(object, 'Available', available.status, available.reason, available.message),
     ...contentsOfAffectedConditions(reconcile, reason).map(([type, part]) =>
-      state(type, part.status, part.reason, part.message),
+      conditionUpdate(object, type, part.status, part.reason, part.message),
     ),
     isUnderWay && stalled === undefined
-      ? state('Reconciling', 'True', reason?.name ?? 'Reconciling', detail)
-      : state('Reconciling', 'False', stalled === undefined ? 'Idle' : 'Stalled'),
-    stalled ?? state('Stalled', 'False', 'NotStalled'),
+      ? conditionUpdate(object, 'Reconciling', 'True', reason?.name ?? 'Reconciling', detail)
+      : conditionUpdate(object, 'Reconciling', 'False', stalled === undefined ? 'Idle' : 'Stalled'),
+    stalled ?? conditionUpdate(object, 'Stalled', 'False', 'NotStalled'),
     isDeleting(object)
-      ? state('Deleting', 'True', reason?.name ?? 'Deleting', detail)
-      : state('Deleting', 'False', 'NotDeleting'),
-    state('Paused', 'False', 'NotPaused'),
+      ? conditionUpdate(object, 'Deleting', 'True', reason?.name ?? 'Deleting', detail)
+      : conditionUpdate(object, 'Deleting', 'False', 'NotDeleting'),
+    conditionUpdate(object, 'Paused', 'False', 'NotPaused'),
   ];
 }
 
@@ -238,15 +230,12 @@ function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile
 function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, attempts, waited } = reconcile;
   const reason = reasonOf(reconcile);
-  const observedGeneration = object.metadata.generation ?? 0;
   const shown = reason === undefined ? noticeAfter(reconcile) : nature === 'human' ? reason : undefined;
-  if (shown !== undefined) {
-    const message = messageOf(shown, waited);
-    return { type: 'Stalled', status: 'True', observedGeneration, reason: shown.name, message };
-  }
+  if (shown !== undefined) return conditionUpdate(object, 'Stalled', 'True', shown.name, messageOf(shown, waited));
   const before = conditionOf(object.status?.conditions, 'Stalled');
   const isWaiting = nature === 'wait' || reason === undefined;
   const isRetried = isWaiting && attempts >= ATTEMPTS_UNTIL_STALLED && before?.status === 'True';
+  const observedGeneration = object.metadata.generation ?? 0;
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
@@ -258,7 +247,7 @@ const noticeAfter = (reconcile: CompletedReconcile): Reason | undefined =>
 const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
   natureOf(notice) === 'human' || (notice.name === 'DeleteFailed' && attempts >= ATTEMPTS_UNTIL_STALLED);
 
-const adviceAfter = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
+export const adviceAfter = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
   end === 'inSync' && facts !== undefined ? facts.plan.advice : [];
 
 interface ConditionContent {

@@ -3,14 +3,8 @@ import { toPrintableLine } from 'controller-runtime/text';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import { type ConditionType, conditionOf } from './condition-list.ts';
-import {
-  type Advice,
-  type Drained,
-  type RefusedRead,
-  type Step,
-  isAccessEntryMutation,
-  subjectOf,
-} from '../model/change.ts';
+import { adviceAfter } from './conditions.ts';
+import { type Drained, type RefusedRead, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
 import { formatLocation, recordOf } from '../../shared/record.ts';
 import { type CompletedReconcile, type Announced, noticesOf, reasonOf } from '../model/result.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
@@ -302,13 +296,10 @@ function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonl
 
 export const announcedBy = (reconcile: CompletedReconcile): Announced => {
   const reason = problemOf(reconcile);
-  return { problem: reason && messageOf(reason), advice: adviceOf(reconcile).map(({ message }) => message) };
+  return { problem: reason && messageOf(reason), advice: adviceAfter(reconcile).map(({ message }) => message) };
 };
 
 const problemOf = (reconcile: CompletedReconcile): Reason | undefined => reasonOf(reconcile) ?? noticesOf(reconcile)[0];
-
-const adviceOf = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
-  end === 'inSync' && facts !== undefined ? facts.plan.advice : [];
 
 /** Announces a problem that begins or changes. The conditions show it as long as it lasts. */
 function eventOfProblem(reconcile: CompletedReconcile): readonly EventSpec[] {
@@ -334,7 +325,7 @@ function wasAnnounced({ object, end, announced }: CompletedReconcile, reason: Re
 function eventsOfAdvice(reconcile: CompletedReconcile): readonly EventSpec[] {
   const { object, announced } = reconcile;
   const wasReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
-  return adviceOf(reconcile)
+  return adviceAfter(reconcile)
     .filter(({ message, isInStatus }) =>
       announced === undefined
         ? !wasReady || (isInStatus && object.status?.health === undefined)

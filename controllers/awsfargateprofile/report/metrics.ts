@@ -4,9 +4,9 @@ import type { Change, Store, TypedEntry, TypedStore } from 'controller-runtime/c
 import type { Eviction } from 'controller-runtime/client';
 import type { Leadership } from 'controller-runtime/election';
 import { type Ms, parseTimestamp } from 'controller-runtime/env';
-import { fieldAt, isRecord, textAt } from 'controller-runtime/json';
+import { fieldAt, textAt } from 'controller-runtime/json';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
-import { isDeleting } from '../../shared/object-state.ts';
+import { isDeleting, rawConditions } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './condition-list.ts';
 import { OVERLAP_REASONS } from './overlap.ts';
@@ -168,10 +168,7 @@ function timeToFirstReady(change: Change): number | undefined {
 const isProvisioned = (status: unknown): boolean => fieldAt(fieldAt(status, 'initialization'), 'provisioned') === true;
 
 function lastTransitionOf(status: unknown, type: string): string | undefined {
-  const conditions = fieldAt(status, 'conditions');
-  const found: unknown = Array.isArray(conditions)
-    ? conditions.find((each: unknown) => isRecord(each) && each['type'] === type)
-    : undefined;
+  const found = rawConditions(status).find((condition) => fieldAt(condition, 'type') === type);
   return textAt(found, 'lastTransitionTime');
 }
 

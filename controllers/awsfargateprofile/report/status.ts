@@ -9,7 +9,7 @@ import { type FoundRole, type Observed, findProfile, findRole } from '../model/o
 import type { Plan } from '../model/change.ts';
 import { type AwsFacts, type CompletedReconcile } from '../model/result.ts';
 import { type Reason, firstIssues } from '../reasons/reasons.ts';
-import { type ConditionUpdate, conditionOf, mergeConditions } from './condition-list.ts';
+import { conditionOf, conditionUpdate, mergeConditions } from './condition-list.ts';
 import { conditionsAfter } from './conditions.ts';
 
 /** The result keeps what this reconcile did not read. It equals the old status if nothing has changed. */
@@ -38,18 +38,11 @@ const effectiveDeletionPolicy = (object: AWSFargateProfile): 'Retain' | 'Delete'
 /** `by` lists the causes in the words of Cluster API. */
 export function pausedStatus(object: AWSFargateProfile, by: readonly string[], now: Ms): AWSFargateProfileStatus {
   const before = object.status ?? {};
-  const update = (type: string, message: string): ConditionUpdate => ({
-    type,
-    status: 'True',
-    observedGeneration: object.metadata.generation ?? 0,
-    reason: 'Paused',
-    message,
-  });
   const causes = by.join(', ');
   const deleting = isDeleting(object)
-    ? [update('Deleting', `The deletion waits for the end of the pause: ${causes}`)]
+    ? [conditionUpdate(object, 'Deleting', 'True', 'Paused', `The deletion waits for the end of the pause: ${causes}`)]
     : [];
-  const updates = [update('Paused', causes), ...deleting];
+  const updates = [conditionUpdate(object, 'Paused', 'True', 'Paused', causes), ...deleting];
   const conditions = mergeConditions(before.conditions ?? [], updates, formatTimestamp(now));
   return { ...before, deletionPolicy: effectiveDeletionPolicy(object), conditions };
 }
