@@ -6,10 +6,12 @@ import type { Requeue } from 'controller-runtime/controller';
 import { fieldAt, textAt } from 'controller-runtime/json';
 import { json, MemoryLogger } from 'controller-runtime/testing';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
+import { newTypedCaches } from '../shared/caches.ts';
 import type { EventSpec } from './report/events.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { type Api, PROFILE_KIND, newApi } from './testing/api.ts';
-import { reportUndecodable } from './unreadable.ts';
+import { onlyUnderOurSchema, reportUndecodable } from './unreadable.ts';
 
 const { signal } = new AbortController();
 const WORDS =
@@ -111,5 +113,46 @@ describe('reportUndecodable', () => {
     expect(await report(raw)).to.deep.equal({ kind: 'after', delay: 600_000, reason: 'InvalidObject' });
     await report(raw);
     expect(told).to.have.length(2);
+  });
+});
+
+describe('onlyUnderOurSchema', () => {
+  it('records one event for each message about an object, and another one after the object was recreated', async () => {
+    const api = newApi();
+    const logger = new MemoryLogger();
+    const profiles = new Store({ name: 'profiles', logger });
+    const clusters = new Store({ name: 'clusters', logger });
+    clusters.replaceAll([api.putCluster()], '100');
+    const controlPlanes = new Store({ name: 'control planes', logger });
+    let missing = 'spec.roleARN';
+    const events: string[] = [];
+    const caches = newTypedCaches({ profiles, clusters, controlPlanes });
+    const reconcile = onlyUnderOurSchema(async () => ({ kind: 'done' }), {
+      ...caches,
+      clock: api.clock,
+      limits: NO_LIMITS,
+      profileWriter: new ProfileWriter({
+        client: api.client,
+        store: profiles,
+        profiles: caches.profiles,
+        onForeignChange: () => {},
+      }),
+      schema: { checkRecently: async () => ({ kind: 'foreign', provider: undefined, missing: [missing] }) },
+      recordEvent: (_object, { message }) => events.push(message),
+    });
+    const object = api.put();
+    const stored = api.server.storage.get(PROFILE_KIND, keyOf(object)) ?? expect.fail('the object does not exist');
+    const eventsWith = async (objects: readonly KubeObject[]): Promise<number> => {
+      profiles.replaceAll(objects, '100');
+      await reconcile(keyOf(object), { logger, signal });
+      return events.length;
+    };
+
+    expect(await eventsWith([stored])).to.equal(1);
+    expect(await eventsWith([stored])).to.equal(1);
+    missing = 'spec.deletionPolicy';
+    expect(await eventsWith([stored])).to.equal(2);
+    expect(await eventsWith([])).to.equal(2);
+    expect(await eventsWith([stored])).to.equal(3);
   });
 });

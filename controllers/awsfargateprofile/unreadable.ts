@@ -91,8 +91,8 @@ export interface ForeignSchemaOptions extends InputCaches {
  * a CRD, status is written only for an object that is being deleted, because a user waits for that deletion.
  */
 export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaOptions): Reconcile {
-  /** Object and message of each report, so that no event is repeated. */
-  const reported = new Set<string>();
+  /** The last message about each object, so that no event is repeated. */
+  const reported = new Map<string, string>();
   return async (key, context) => {
     const state = await options.schema.checkRecently(context.signal);
     const reason = reasonForSchema(state);
@@ -101,6 +101,7 @@ export function onlyUnderOurSchema(reconcile: Reconcile, options: ForeignSchemaO
       return reconcile(key, context);
     }
     const lookup = options.profiles.lookup(key);
+    if (lookup.kind === 'absent') reported.delete(keyText(key));
     if (lookup.kind !== 'found') return reconcile(key, context);
     // Another provider's CRD may be the reason why the object cannot be decoded, so its fields are not reported.
     if (E.isLeft(lookup.decoded)) return requeueFor(reason);
@@ -113,7 +114,7 @@ async function report(
   options: ForeignSchemaOptions,
   object: AWSFargateProfile,
   reason: Reason,
-  { reported, keepsFields }: { readonly reported: Set<string>; readonly keepsFields: boolean },
+  { reported, keepsFields }: { readonly reported: Map<string, string>; readonly keepsFields: boolean },
   { signal }: ReconcileContext,
 ): Promise<Requeue> {
   const goal = goalFor(readInputs(object, options));
@@ -131,9 +132,10 @@ async function report(
     const written = await options.profileWriter.patchStatus(object, status, signal);
     if (written === undefined) return CONFLICT;
   }
-  const line = `${keyText(keyOf(object))} ${messageOf(reason)}`;
-  if (!reported.has(line)) for (const event of eventsAfter(reconcile)) options.recordEvent(object, event);
-  reported.add(line);
+  const name = keyText(keyOf(object));
+  const message = messageOf(reason);
+  if (reported.get(name) !== message) for (const event of eventsAfter(reconcile)) options.recordEvent(object, event);
+  reported.set(name, message);
   return requeueFor(reason);
 }
 
