@@ -21,6 +21,7 @@ import {
   locationOf,
   recordOf,
   readRecord,
+  isEntryOf,
 } from '../shared/record.ts';
 import { hasFinalizer, isDeleting, isStatusLost } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
@@ -50,7 +51,7 @@ import { changesInProgress, hasChangeInProgress } from './model/at-rest.ts';
 import { type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileResult } from './model/result.ts';
-import { isEntryOf, mergeRecords, updateRecord, withLostRecord, withUnanswered } from './update-record.ts';
+import { mergeRecords, updateRecord, withLostRecord, withUnanswered } from './update-record.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { readDeletionProtection } from './observe/deletion-protection.ts';
 import { type Looking, type ProfilesAndRoles, glance, mayFitSpec, seenBy, survey } from './observe/observe.ts';

@@ -1,14 +1,20 @@
 import type { Ms } from 'controller-runtime/env';
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
-import { type ProfileRecord, type RecordedProfile, type RecordedRole, profileIdOf } from '../shared/record.ts';
+import {
+  type ProfileRecord,
+  type RecordedProfile,
+  type RecordedRole,
+  profileIdOf,
+  isEntryOf,
+} from '../shared/record.ts';
 import { isAsDesired } from './plan/compare.ts';
 import { activeSince } from './plan/replace.ts';
 import type { Desired } from './model/desired-state.ts';
 import { type Mutation, type MutationOutcome, type ReconcileEnd, isWithoutEffect, subjectOf } from './model/change.ts';
 import { type Observed, findProfile, findRole } from './model/observed-state.ts';
 import { isManagedHere, ownershipOf } from './model/identity.ts';
-import { isEntryOf, withLast } from './update-record.ts';
+import { withLast } from './update-record.ts';
 import { ACTIVE } from './model/profile-status.ts';
 
 // These functions change the record before a change in AWS, after it, and at the end of a reconcile.

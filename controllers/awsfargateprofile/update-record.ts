@@ -8,6 +8,9 @@ import {
   type RecordedRole,
   type ReadRecord,
   profileIdOf,
+  entryOf,
+  isEntryOf,
+  roleEntryOf,
 } from '../shared/record.ts';
 import { CREATING } from './model/profile-status.ts';
 
@@ -214,9 +217,6 @@ const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
   return { name, ...(id !== undefined && { id }), served: true };
 };
 
-export const isEntryOf = (entries: readonly RecordedProfile[], profile: FargateProfile): boolean =>
-  entries.some((entry) => entry.name === profile.name && entry.id === profileIdOf(profile.arn));
-
 function updateProfileEntry(entry: RecordedProfile, seen: Seen, isOpen: boolean): RecordedProfile | undefined {
   if (seen.cluster === 'gone') return undefined;
   const profile = seen.profiles.find(({ name }) => name === entry.name);
@@ -282,12 +282,6 @@ export function withLast(record: ProfileRecord, profiles: readonly FargateProfil
   const last = Math.max(record.last ?? 0, ...times);
   return last > 0 ? { ...record, last } : record;
 }
-
-export const entryOf = ({ profiles }: ProfileRecord, profile: FargateProfile): RecordedProfile | undefined =>
-  profiles.find((entry) => isEntryOf([entry], profile));
-
-export const roleEntryOf = ({ roles }: ProfileRecord, name: string): RecordedRole | undefined =>
-  roles.find((entry) => isSameRoleName(entry.name, name));
 
 /**
  * True if the role's ID in IAM differs from the ID in the record. Then no reconcile has checked the new role's access

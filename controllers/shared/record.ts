@@ -4,8 +4,8 @@ import { isRecord, type UnknownRecord } from 'controller-runtime/json';
 import type { ObjectMeta } from 'controller-runtime/schema';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
-import type { IdentityRef } from '../../pkg/cloud/index.ts';
-import { findProfileNameProblem, findRoleNameProblem } from '../../pkg/fargate/names.ts';
+import type { FargateProfile, IdentityRef } from '../../pkg/cloud/index.ts';
+import { findProfileNameProblem, findRoleNameProblem, isSameRoleName } from '../../pkg/fargate/names.ts';
 
 // The record is an annotation that says where in AWS to look for an object's resources. Unlike fields, annotations are
 // never pruned by the API server, and `clusterctl move` and backups keep them. A record proves nothing: the tags of a
@@ -154,6 +154,15 @@ function recordFromStatus({ status = {} }: Pick<AWSFargateProfile, 'status'>): P
 }
 
 export const profileIdOf = (arn: string): string | undefined => arn.split('/').at(3);
+
+export const isEntryOf = (entries: readonly RecordedProfile[], profile: FargateProfile): boolean =>
+  entries.some((entry) => entry.name === profile.name && entry.id === profileIdOf(profile.arn));
+
+export const entryOf = ({ profiles }: ProfileRecord, profile: FargateProfile): RecordedProfile | undefined =>
+  profiles.find((entry) => isEntryOf([entry], profile));
+
+export const roleEntryOf = ({ roles }: ProfileRecord, name: string): RecordedRole | undefined =>
+  roles.find((entry) => isSameRoleName(entry.name, name));
 
 export const currentEntry = (entries: readonly RecordedProfile[]): RecordedProfile | undefined =>
   entries.findLast(({ served }) => served === true) ?? entries.at(-1);

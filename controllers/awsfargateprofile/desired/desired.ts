@@ -15,7 +15,7 @@ import {
   findPolicyExcess,
   findRoleExcess,
 } from '../../../pkg/fargate/operator-limits.ts';
-import { type ProfileRecord, recordOf } from '../../shared/record.ts';
+import { type ProfileRecord, recordOf, isEntryOf, roleEntryOf } from '../../shared/record.ts';
 import { isProvisioned, isReplaceable } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import type { Desired, DesiredResources, DesiredRole } from '../model/desired-state.ts';
@@ -23,7 +23,7 @@ import { fitsSpec, type Observed } from '../model/observed-state.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
 import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/identity.ts';
-import { type UpdatedRecord, isEntryOf, roleEntryOf } from '../update-record.ts';
+import type { UpdatedRecord } from '../update-record.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import { desiredProfile, desiredRole } from './profile-and-role.ts';

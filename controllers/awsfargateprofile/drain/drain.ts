@@ -10,8 +10,8 @@ import type { Desired } from '../model/desired-state.ts';
 import type { Drained, Mutation } from '../model/change.ts';
 import { type Observed, findProfile } from '../model/observed-state.ts';
 import { activeSince, drainObstacle } from '../plan/replace.ts';
-import { entryOf } from '../update-record.ts';
 import { type DrainObstacle, type Reason, newReason } from '../reasons/reasons.ts';
+import { entryOf } from '../../shared/record.ts';
 
 /** A drain moves a predecessor's pods to the profile that replaces it, before the predecessor is deleted. */
 export interface Drain {

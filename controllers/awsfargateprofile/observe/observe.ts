@@ -11,12 +11,12 @@ import type {
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { isRoleTaggedByOthers, isTaggedByOthers } from '../../../pkg/fargate/ownership.ts';
 import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/fargate/names.ts';
-import type { ProfileRecord } from '../../shared/record.ts';
+import { type ProfileRecord, isEntryOf, roleEntryOf } from '../../shared/record.ts';
 import { profileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
 import { fitsSpec, type FoundRole, type Observed, type ObservedRole } from '../model/observed-state.ts';
 import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/identity.ts';
-import { type Seen, isEntryOf, roleEntryOf } from '../update-record.ts';
+import type { Seen } from '../update-record.ts';
 import { ACTIVE, isGoing, isInTransit } from '../model/profile-status.ts';
 
 export interface AwsReader {

@@ -13,12 +13,12 @@ import { whyDeletable } from './remove.ts';
 import type { Desired, ExistingRole, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, findProfile, findRole } from '../model/observed-state.ts';
 import { isRoleTaggedOurs, oursOf, ownershipOf } from '../model/identity.ts';
-import { roleEntryOf } from '../update-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording.ts';
 import { type LimitExcess, findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { ACTIVE } from '../model/profile-status.ts';
+import { roleEntryOf } from '../../shared/record.ts';
 
 export function findBlocker(desired: Desired, observed: Observed): Reason | undefined {
   const { profile, role } = desired;

@@ -11,8 +11,8 @@ import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import type { Desired, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findRole } from '../model/observed-state.ts';
 import { isRoleTaggedOurs, ownershipOf } from '../model/identity.ts';
-import { roleEntryOf, isEntryOf } from '../update-record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
+import { roleEntryOf, isEntryOf } from '../../shared/record.ts';
 
 /** Returns facts for a message. `successor` is the profile that the controller creates afterwards, if any. */
 export const replacementFacts = ({ profile, creationBlocker }: Desired, { name }: FargateProfile) => ({

@@ -11,8 +11,8 @@ import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './access-entry.ts';
 import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReason, isAsDesired } from './compare.ts';
 import { hasTakenOver, keptUntil } from './replace.ts';
-import { entryOf } from '../update-record.ts';
 import { ACTIVE, CREATE_FAILED, CREATING, DELETE_FAILED, DELETING, isFailed } from '../model/profile-status.ts';
+import { entryOf } from '../../shared/record.ts';
 
 /** Deletes one profile per reconcile, and then the roles. */
 export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart {
