@@ -1,6 +1,6 @@
 import { type EksClusterName, type RoleArn, RoleName } from '../../api/names.ts';
-import { isOutdated } from '../../controllers/awsfargateprofile/plan/access-entry.ts';
 import type { AccessEntry, Role, Session } from '../../pkg/cloud/index.ts';
+import { isOutdated } from '../../pkg/fargate/access-entries.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { seen } from './aws.ts';
 

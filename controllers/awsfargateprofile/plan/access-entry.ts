@@ -1,5 +1,4 @@
-import type { Ms } from 'controller-runtime/env';
-import type { AccessEntry } from '../../../pkg/cloud/index.ts';
+import { FARGATE_TYPE, isOutdated } from '../../../pkg/fargate/access-entries.ts';
 import type { RoleArn } from '../../../api/names.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { isManagedHere } from '../model/identity.ts';
@@ -13,11 +12,6 @@ import { isRecreated } from '../update-record.ts';
 // was created. When EKS creates a Fargate profile, it creates an entry for the role's ARN only if there is none. EKS
 // neither corrects nor deletes an entry. So after a role was recreated with the same name, new pods cannot join the
 // cluster until a client recreates the entry.
-
-/** EKS creates entries of this type for Fargate profiles. Entries of other types are never changed. */
-const FARGATE_TYPE = 'FARGATE_LINUX';
-/** IAM returns a role's creation time in whole seconds, so an entry of the same second may be older than the role. */
-const ROLE_TIME_PRECISION: Ms = 1_000;
 
 /**
  * Deletes an outdated entry before a profile is created. While a live profile uses the role, the entry is kept, and
@@ -87,16 +81,6 @@ const deletionOf = (
   { name, arn }: FoundRole,
   because: Extract<Mutation, { kind: 'deleteAccessEntry' }>['because'],
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
-
-/** True if the entry is older than the role, or from the same second as a role that was certainly recreated. */
-export const isOutdated = (
-  { type, createdAt }: Pick<AccessEntry, 'type' | 'createdAt'>,
-  role: Pick<FoundRole, 'createdAt'>,
-  isKnownRecreated = false,
-): boolean =>
-  isKnownRecreated
-    ? createdAt < role.createdAt + ROLE_TIME_PRECISION
-    : type === FARGATE_TYPE && createdAt < role.createdAt;
 
 /** Of a role that was not recreated, because the check of a recreated role is due anyway. */
 const isChecked = ({ record }: Desired, { name, arn }: FoundRole): boolean =>
