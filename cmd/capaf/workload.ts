@@ -5,7 +5,7 @@ import { newConnectToServer } from 'controller-runtime/kubeconfig';
 import { environmentProxies } from 'controller-runtime/network';
 import { errorMessage, shellCommand } from 'controller-runtime/text';
 import { EksClusterName } from '../../api/names.ts';
-import { findServer } from '../../controllers/awsfargateprofile/drain/open-pods.ts';
+import { findServer } from '../../controllers/shared/workload-server.ts';
 import { PROFILE_LABEL } from '../../pkg/fargate/fargate-pods.ts';
 import { type AwsOptions, OTHER_CREDENTIALS, openAws, requireRegion } from './aws.ts';
 import { Failure, type Io } from './io.ts';

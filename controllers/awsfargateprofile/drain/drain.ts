@@ -12,6 +12,7 @@ import { type Observed, findProfile } from '../model/observed-state.ts';
 import { activeSince, drainObstacle } from '../plan/replace.ts';
 import { type DrainObstacle, type Reason, newReason } from '../reasons/reasons.ts';
 import { entryOf } from '../../shared/record.ts';
+import type { ServerProblem } from '../../shared/workload-server.ts';
 
 /** A drain moves a predecessor's pods to the profile that replaces it, before the predecessor is deleted. */
 export interface Drain {
@@ -59,14 +60,8 @@ export interface DrainPod {
   readonly terminatesAt?: Ms;
 }
 
-/**
- * Why the workload cluster's API server cannot be called. `problem` is a clause, and `remedy` is a sentence without its
- * period.
- */
-export interface DrainProblem {
-  readonly problem: string;
-  readonly remedy: string;
-}
+/** Why pods cannot be listed or evicted. */
+export type DrainProblem = ServerProblem;
 
 export type DrainStep =
   /** The predecessor may be deleted. */

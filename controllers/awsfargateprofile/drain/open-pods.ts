@@ -9,11 +9,11 @@ import {
   observeRequests,
 } from 'controller-runtime/client';
 import type { Clock } from 'controller-runtime/env';
-import type { ConnectToServer, ServerAccess } from 'controller-runtime/kubeconfig';
-import { parseHttpUrl } from 'controller-runtime/network';
+import type { ConnectToServer } from 'controller-runtime/kubeconfig';
 import { errorMessage } from 'controller-runtime/text';
-import { NoCredentials, type Session, describeFailure, isAccessDenied } from '../../../pkg/cloud/index.ts';
+import { NoCredentials, type Session } from '../../../pkg/cloud/index.ts';
 import { VERSION } from '../../../pkg/version.ts';
+import { findServer } from '../../shared/workload-server.ts';
 import type { Drain, DrainProblem } from './drain.ts';
 import type { Target } from '../goal/target.ts';
 
@@ -47,30 +47,6 @@ export const newOpenPods =
     });
     return E.right({ ...newEvictions(transport, clock), close: () => connections.close() });
   };
-
-/** Returns `undefined` if EKS has no such cluster. */
-export async function findServer(
-  { clusters, clusterToken }: Pick<Session, 'clusters' | 'clusterToken'>,
-  name: Target['eksCluster'],
-): Promise<E.Either<DrainProblem, ServerAccess | undefined>> {
-  const found = await clusters.describe(name);
-  if (E.isLeft(found)) {
-    const remedy = isAccessDenied(found.left)
-      ? 'Allow the controller to call eks:DescribeCluster'
-      : 'AWS may answer later';
-    return E.left({ problem: `AWS does not show EKS cluster ${name}: ${describeFailure(found.left)}`, remedy });
-  }
-  if (found.right === undefined) return E.right(undefined);
-  const { endpoint = '', certificateAuthority = '' } = found.right;
-  const url = parseHttpUrl(endpoint);
-  const authority = Buffer.from(certificateAuthority, 'base64').toString();
-  // Without a certificate authority, Node.js would trust the public ones.
-  if (url?.protocol !== 'https:' || authority === '') {
-    const problem = `EKS shows no endpoint with a certificate authority for EKS cluster ${name}`;
-    return E.left({ problem, remedy: 'EKS shows both when the cluster is ACTIVE' });
-  }
-  return E.right({ url, certificateAuthority: authority, token: await clusterToken(name) });
-}
 
 /** A workload cluster's API server may answer anything, so its words are quoted. */
 export function describeProblem(error: unknown, cluster: string): DrainProblem {
