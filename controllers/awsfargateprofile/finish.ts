@@ -16,6 +16,7 @@ import {
   waitedFor,
   withRecorded,
   withSuccess,
+  withoutSurvey,
   withWait,
   type RetryStore,
   attemptsOf,
@@ -197,6 +198,8 @@ export class Finisher {
     context: ReconcileContext,
   ): Requeue {
     this.recordStepEvents(object, steps, context);
+    // A glance may have missed what the plan needs, so the next reconcile reads all profiles.
+    if (reason.name === 'Outdated') this.options.retryStore.update(object, withoutSurvey);
     context.logger.debug('Reconcile ended without a result', { reason: reason.name, ...reason.facts });
     return this.requeue({ end: reason }, this.options.retryStore.get(object));
   }

@@ -111,6 +111,9 @@ export function withSuccess(
   };
 }
 
+/** Returns the state after which the next reconcile reads all profiles of the EKS cluster. */
+export const withoutSurvey = ({ surveyed: _until, ...state }: RetryState): RetryState => state;
+
 export const withRecorded = (state: RetryState, recorded: ProfileRecord): RetryState => ({ ...state, recorded });
 
 interface Entry {

@@ -9,6 +9,7 @@ import { cut, MAX_FACT } from 'controller-runtime/text';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import { type AWSFargateProfile, TAKE_OVER_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { AwsFailure, Session, Sessions } from '../../pkg/cloud/index.ts';
+import { isNamedAfter } from '../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import { type ApiRejection, apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
@@ -18,12 +19,13 @@ import {
   type ProfileRecord,
   formatLocation,
   isNeverBegun,
+  isTooLong,
   locationOf,
   recordOf,
   readRecord,
   isEntryOf,
 } from '../shared/record.ts';
-import { hasFinalizer, isDeleting, isStatusLost } from '../shared/object-state.ts';
+import { hasFinalizer, isDeleting, isReplaceable, isStatusLost } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
 import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
@@ -57,7 +59,7 @@ import { readDeletionProtection } from './observe/deletion-protection.ts';
 import { type Looking, type ProfilesAndRoles, glance, mayFitSpec, seenBy, survey } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, recordAtEnd, withoutDeletion } from './record-changes.ts';
-import type { RetryState, RetryStore } from './memory.ts';
+import { type RetryState, type RetryStore, withoutSurvey } from './memory.ts';
 import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from './report/events.ts';
 import { Finisher } from './finish.ts';
 import { reportUndecodable } from './unreadable.ts';
@@ -330,6 +332,7 @@ export class Reconciler {
     const isRecorded = read.kind === 'recorded' && (read.record.deleting === true || read.record.in.kind === 'none');
     if (!isDeleting(before) || !hasFinalizer(before) || isRecorded) return { object: before, record };
     const deleting: ProfileRecord = { ...record, deleting: true };
+    if (isTooLong(deleting, before)) return { object: before, record };
     const object = await profileWriter.patchMetadata(before, recordPatch(before, deleting), signal);
     return object && { object, record: deleting };
   }
@@ -378,9 +381,11 @@ export class Reconciler {
       now,
       takeOver: takenOver(object),
       fitsSpec: (profile) => mayFitSpec(looking, profile),
+      isExpected: ({ name }) =>
+        looking.isLeaving || isReplaceable(object) || isNamedAfter(name, looking.identity.profileName),
     });
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
-    if (updated.elsewhere.length > 0) retryStore.update(object, ({ surveyed: _until, ...state }) => state);
+    if (updated.elsewhere.length > 0) retryStore.update(object, withoutSurvey);
     return desiredFor(object, inputs, updated, observed, session.now());
   }
 

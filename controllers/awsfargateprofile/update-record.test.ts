@@ -58,7 +58,8 @@ function updated(
   { age = 0, ...options }: { age?: number } & Partial<UpdateRecordOptions> = {},
 ) {
   const unanswered = withUnanswered({}, before, 0);
-  return updateRecord(before, seen, { unanswered, now: age, takeOver: [], fitsSpec: () => false, ...options });
+  const usual = { unanswered, now: age, takeOver: [], fitsSpec: () => false, isExpected: () => true };
+  return updateRecord(before, seen, { ...usual, ...options });
 }
 
 describe('The record, after a reconcile has read AWS,', () => {
@@ -180,6 +181,18 @@ describe('The record, after a reconcile has read AWS,', () => {
       ['is younger than what served and is gone', record({ last }), stranger(), {}],
       ['is younger, and another one is to be taken over', served, stranger(), { takeOver: ['yet-another'] }],
       ['has failed', served, stranger({ status: 'CREATE_FAILED' }), {}],
+      [
+        'is a day older, beside a recorded one, with a name that the object does not choose',
+        served,
+        stranger({ createdAt: last - 86_400_000 }),
+        { isExpected: () => false, fitsSpec: () => true },
+      ],
+      [
+        'is beside one that the spec asks for, with a name that the object does not choose',
+        record(),
+        stranger(),
+        { isExpected: () => false, fitsSpec: ({ name }: FargateProfile) => name === PROFILE },
+      ],
     ] as const)
       it(`holds back one that ${situation}`, () => {
         const { record: after, elsewhere } = updated(before, ours(aProfile(), found), options);
@@ -204,6 +217,16 @@ describe('The record, after a reconcile has read AWS,', () => {
         expect(elsewhere).to.deep.equal([]);
         expect(after.profiles).to.deep.include(ENTERED);
       });
+
+    it('enters the only one, also with a name that the object does not choose', () => {
+      expect(updated(record(), ours(stranger()), { isExpected: () => false }).elsewhere).to.deep.equal([]);
+    });
+
+    it('enters a failed one that is older, with a name that the object does not choose', () => {
+      const found = stranger({ status: 'CREATE_FAILED', createdAt: last - 86_400_000 });
+      const { record: after } = updated(served, ours(aProfile(), found), { isExpected: () => false });
+      expect(after.profiles).to.deep.include(ENTERED);
+    });
 
     it('holds back one that has taken the name of a recorded one', () => {
       const found = aProfile({ arn: ARN_OF_ANOTHER, createdAt: last });
@@ -337,6 +360,7 @@ describe('A create request without an answer', () => {
       now: 10 * MINUTE,
       takeOver: [],
       fitsSpec: () => false,
+      isExpected: () => true,
     });
     expect(after).to.deep.equal(open);
   });

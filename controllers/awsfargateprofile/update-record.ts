@@ -12,7 +12,7 @@ import {
   isEntryOf,
   roleEntryOf,
 } from '../shared/record.ts';
-import { CREATING } from './model/profile-status.ts';
+import { CREATING, isFailed } from './model/profile-status.ts';
 
 // These functions add and remove entries of the record after a reconcile has read AWS. An entry is removed only if AWS
 // shows that the resource does not exist, or that a different resource has its name. A field that AWS omits shows
@@ -153,11 +153,19 @@ export interface UpdateRecordOptions {
   /** The IDs of profiles that a user has declared to be this object's. */
   readonly takeOver: readonly string[];
   readonly fitsSpec: (profile: FargateProfile) => boolean;
+  /**
+   * Whether this object may have created a profile with this name. A deletion expects all profiles of the object, and
+   * so does updateStrategy Replace, because spec.profileName may have changed.
+   */
+  readonly isExpected: (profile: FargateProfile) => boolean;
 }
 
 export interface UpdatedRecord {
   readonly record: ProfileRecord;
-  /** Profiles that another copy of this object has created. While there are any, nothing is created or deleted. */
+  /**
+   * Profiles with this object's owner tag that another copy of the object has created, or another client has tagged.
+   * While there are any, nothing is created or deleted.
+   */
   readonly elsewhere: readonly FargateProfile[];
   /** Whether the object has recently lost its record, so that one of its requests may be unanswered. */
   readonly isLost: boolean;
@@ -175,13 +183,21 @@ export function updateRecord(before: ProfileRecord, seen: Seen, options: UpdateR
   const unrecorded = seen.ours.filter((profile) => !isRecorded(profile));
   // True if another copy of this object created the profile. While the record counts as lost, this is false, because
   // the profile may be the result of a request in the lost record.
-  const isHeldBack = (profile: FargateProfile): boolean =>
+  const isOfAnotherCopy = (profile: FargateProfile): boolean =>
     !isLost &&
     record.last !== undefined &&
     profile.createdAt !== undefined &&
     profile.createdAt >= record.last - UNSEEN_BEFORE_CREATE &&
-    !options.takeOver.includes(profileIdOf(profile.arn) ?? '') &&
     !options.fitsSpec(profile);
+  // True if the profile may have got this object's owner tag from another client: this object has a profile already,
+  // and would not have chosen this name.
+  const isTaggedByOthers = (profile: FargateProfile): boolean =>
+    !options.isExpected(profile) &&
+    !isFailed(profile) &&
+    seen.ours.some((other) => other !== profile && (isRecorded(other) || options.fitsSpec(other)));
+  const isHeldBack = (profile: FargateProfile): boolean =>
+    !options.takeOver.includes(profileIdOf(profile.arn) ?? '') &&
+    (isOfAnotherCopy(profile) || isTaggedByOthers(profile));
   const found = unrecorded.filter((profile) => !isHeldBack(profile)).map(entryOfFound);
   return {
     record: {

@@ -274,13 +274,21 @@ describe('recordOf', () => {
   });
 
   it('says that nothing was created only if the record does', () => {
-    const isBegun = (annotations: object): boolean =>
+    const isBegun = (annotations: object, status?: AWSFargateProfileStatus): boolean =>
       !isNeverBegun({
         apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
         kind: 'AWSFargateProfile',
         metadata: { ...WEB, annotations: { ...annotations } },
         spec: {},
+        ...(status && { status }),
       });
+    const never = { [RECORD_ANNOTATION]: formatRecord(FIRST_RECORD, { metadata: WEB }) };
+    expect(isBegun(never, { profileARN: 'arn' }), 'profile').to.equal(true);
+    expect(isBegun(never, { role: { name: RoleName.of('role'), id: 'AROA' } }), 'role').to.equal(true);
+    expect(
+      isBegun(never, { role: { name: RoleName.of('role'), id: 'AROA', managed: false } }),
+      "a user's role",
+    ).to.equal(false);
     expect(isBegun({ [RECORD_ANNOTATION]: formatRecord(FIRST_RECORD, { metadata: WEB }) })).to.equal(false);
     expect(isBegun({}), 'lost').to.equal(true);
     expect(isBegun({ [RECORD_ANNOTATION]: '{' }), 'unreadable').to.equal(true);

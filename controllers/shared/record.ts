@@ -120,11 +120,19 @@ export function recordOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>)
 
 export const locationOf = (object: Pick<AWSFargateProfile, 'metadata' | 'status'>): Location => recordOf(object).in;
 
+/** The location in AWS according to status. It never decides where to delete, but it may contradict the record. */
+export const reportedLocationOf = (object: Pick<AWSFargateProfile, 'status'>): Location => recordFromStatus(object).in;
+
 /**
  * Whether the record says that nothing was created in AWS. A missing record does not prove that: Cluster API Provider
  * AWS may have reconciled the object, or another client may have removed the annotation.
  */
-export const isNeverBegun = (object: AWSFargateProfile): boolean => recordOf(object).in.kind === 'none';
+export const isNeverBegun = (object: AWSFargateProfile): boolean =>
+  recordOf(object).in.kind === 'none' && !showsResources(object);
+
+/** An old copy of a record may say that nothing was created, although status shows this object's profile or role. */
+const showsResources = ({ status = {} }: AWSFargateProfile): boolean =>
+  status.profileARN !== undefined || (status.role?.id !== undefined && status.role.managed !== false);
 
 function recordFromStatus({ status = {} }: Pick<AWSFargateProfile, 'status'>): ProfileRecord {
   const { account, region, eksClusterName: eksCluster, identityRef, profileName, profileARN, role } = status;

@@ -212,8 +212,13 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['whose control plane is gone', { ...leavingCluster, ...noPlane }, 'hold: ClusterDeleting'],
     ['whose control plane is deleted', { ...leavingPlane, ...begun }, NOTHING_NEW],
     [
-      'applied again, without our finalizer',
+      'whose finalizer another client has removed',
       { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, record: FULL_RECORD }) },
+      NOTHING_NEW,
+    ],
+    [
+      'applied again, without our finalizer',
+      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] } }) },
       'hold: ClusterDeleting',
     ],
     [
@@ -223,12 +228,22 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ],
     ['with Retain', { ...leavingPlane, ...retained }, KEEP],
     ['with Retain, while its workers are drained', { ...leavingCluster, ...retained }, KEEP],
-    ['with Retain, applied again without finalizer', { ...leavingCluster, ...retainedAgain }, 'hold: ClusterDeleting'],
+    ['with Retain, whose finalizer another client has removed', { ...leavingCluster, ...retainedAgain }, KEEP],
     ['with Retain, and nothing created', { ...leavingCluster, object: anObject(RETAIN) }, 'hold: ClusterDeleting'],
     ['with Retain, the cluster moved away', { ...movedPlane, ...retained }, NOTHING_NEW],
   ],
   'for a deleted object': [
     ['with a record', deleted, DELETE],
+    [
+      'with a record and a status that name different places',
+      { object: aDeletedObject({ record: FULL_RECORD, status: { ...RECORDED, region: 'eu-north-1' } }) },
+      'hold: RecordUnreadable',
+    ],
+    [
+      'with nothing created by the record, but a profile by status, Cluster and control plane gone',
+      { object: aDeletedObject({ status: { ...RECORDED, profileARN: 'arn' } }), ...nothingLeft },
+      'hold: TargetUnknown',
+    ],
     ['for which nothing was created', unbegun, DELETE],
     ['with the control plane not ready', { ...deleted, ...notReady }, DELETE],
     ['with the control plane gone', { ...deleted, ...noPlane }, DELETE],

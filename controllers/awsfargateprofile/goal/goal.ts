@@ -26,7 +26,14 @@ import {
   hasPausedAnnotation,
   isDeletingForGood,
 } from '../../shared/object-state.ts';
-import { recordOf, readRecord, locationOf } from '../../shared/record.ts';
+import {
+  formatLocation,
+  isNeverBegun,
+  locationOf,
+  readRecord,
+  recordOf,
+  reportedLocationOf,
+} from '../../shared/record.ts';
 import { currentProfileNameOf, roleNameOf } from '../../shared/profile-names.ts';
 import type { ReconcileInputs } from './inputs.ts';
 
@@ -82,7 +89,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   const { object, controlPlane } = inputs;
   const retained = goalForRetainedDeletion(inputs);
   if (retained !== undefined) return retained;
-  const unreadable = findUnreadableRecord(inputs);
+  const unreadable = findUnreadableRecord(inputs) ?? findContradictoryRecord(object);
   if (unreadable !== undefined) return unreadable;
   const unwanted = isRetained(object) ? 'retain' : 'delete';
   const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
@@ -102,7 +109,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   const record = recordOf(object);
   // Nothing was created in AWS, and the control plane may not exist anymore: the deletion of a Cluster can remove it
   // right after the object got its finalizer.
-  if (record.in.kind === 'none') return { kind: 'release' };
+  if (isNeverBegun(object)) return { kind: 'release' };
   return hold(
     newReason('TargetUnknown', {
       ...describeMissingSource(inputs),
@@ -126,12 +133,8 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   if (changed !== undefined) return hold(changed);
   const retained = goalForRetainedInLeavingCluster(inputs, target);
   if (retained !== undefined) return retained;
-  // While creation is blocked, an object without AWS resources only waits, because there is nothing to correct. An
-  // object without the finalizer waits too: a user may have applied it again while its cluster is being deleted. But a
-  // deletion that began before `clusterctl move` or a restore continues.
-  const { in: location, deleting } = recordOf(object);
-  const mayPursue = location.kind === 'known' && (hasFinalizer(object) || deleting === true);
-  if (facts.creationBlocker !== undefined && !mayPursue) return hold(facts.creationBlocker);
+  // While creation is blocked, an object without AWS resources only waits, because there is nothing to correct.
+  if (facts.creationBlocker !== undefined && locationOf(object).kind !== 'known') return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, unwanted: 'delete' };
 }
 
@@ -139,6 +142,20 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
 function findUnreadableRecord({ object }: ReconcileInputs): Goal | undefined {
   const read = readRecord(object);
   return read.kind === 'unreadable' ? hold(newReason('RecordUnreadable', { problem: read.problem })) : undefined;
+}
+
+/**
+ * Another client may have restored the record of an earlier object with this name. A deletion in the recorded location
+ * would then leave the profile in the location that status shows, and remove the finalizer.
+ */
+function findContradictoryRecord(object: AWSFargateProfile): Goal | undefined {
+  const recorded = locationOf(object);
+  const reported = reportedLocationOf(object);
+  if (recorded.kind !== 'known' || reported.kind !== 'known') return undefined;
+  const [there, here] = [formatLocation(recorded), formatLocation(reported)];
+  return there === here
+    ? undefined
+    : hold(newReason('RecordUnreadable', { problem: `names ${there}, but status names ${here}` }));
 }
 
 const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>
@@ -222,8 +239,8 @@ export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target:
   const { object, controlPlane } = inputs;
   const isBegun = locationOf(object).kind === 'known';
   const isControlPlaneGoing = controlPlane.kind === 'found' && isDeleting(controlPlane.object);
-  if (!isClusterLeaving(inputs) || !isRetained(object) || !hasFinalizer(object)) return undefined;
-  return isBegun || isControlPlaneGoing
+  if (!isClusterLeaving(inputs) || !isRetained(object)) return undefined;
+  return isBegun || (isControlPlaneGoing && hasFinalizer(object))
     ? {
         kind: 'pursue',
         target,

@@ -135,6 +135,11 @@ describe('metadataPatch', () => {
         { finalizers: [FINALIZER] },
       ],
       ['not added on hold', { metadata: { finalizers: [], labels: {} }, goal: HOLD }, { labels: LABELS }],
+      [
+        'added on hold to an object that has something in AWS',
+        { metadata: { finalizers: [] }, parts: MOVED, goal: HOLD },
+        { finalizers: [FINALIZER] },
+      ],
       ['not removed on hold', { goal: HOLD }, undefined],
     ],
     'with an owner reference': [

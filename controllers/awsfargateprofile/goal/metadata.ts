@@ -24,7 +24,9 @@ export function metadataPatch(
   if (isDeleting(object) || isMoving(object)) return undefined;
   const { metadata } = object;
   const { clusterName } = object.spec;
-  const finalizers = goal.kind === 'pursue' ? withFinalizer(metadata.finalizers) : metadata.finalizers;
+  // Another client may have removed the finalizer of an object that has something in AWS.
+  const isNeeded = goal.kind === 'pursue' || recordOf(object).in.kind === 'known';
+  const finalizers = isNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withRetain(object);
   // An object that gets the finalizer only now has nothing in AWS, unless its record or status says otherwise.
   const isBeginning = finalizers !== metadata.finalizers && recordOf(object).in.kind === 'unknown';

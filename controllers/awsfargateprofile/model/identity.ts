@@ -76,6 +76,12 @@ export function ownershipOf({ identity, adoptionPolicy }: Owner, found: FargateP
     : ownership;
 }
 
+/** Whether the profile has this controller's tags, and not only those of Cluster API Provider AWS. */
+export function isStamped(owner: Owner, found: FargateProfile): boolean {
+  const ownership = ownershipOf(owner, found);
+  return ownership.kind === 'ours' && ownership.stamped;
+}
+
 /** Returns the profiles whose tags show that they are this owner's. Their names do not count. */
 export const oursOf = (owner: Owner, profiles: readonly FargateProfile[]): readonly FargateProfile[] =>
   profiles.filter((found) => ownershipOf(owner, found).kind === 'ours');

@@ -12,7 +12,7 @@ import {
 import { whyDeletable } from './remove.ts';
 import type { Desired, ExistingRole, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, findProfile, findRole } from '../model/observed-state.ts';
-import { isRoleTaggedOurs, oursOf, ownershipOf } from '../model/identity.ts';
+import { isRoleTaggedOurs, isStamped, oursOf, ownershipOf } from '../model/identity.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording.ts';
 import { type LimitExcess, findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
@@ -80,7 +80,9 @@ function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Rea
  */
 export function findProfileBlocker(desired: Desired, observed: Observed, profile: DesiredProfile): Reason | undefined {
   const found = findProfile(observed.profiles, profile.name);
-  const former = desired.isReplaceable || found !== undefined ? undefined : findFormerProfile(desired, observed);
+  // An adopted profile would count as the successor of the former one, which would then be deleted.
+  const isAdopted = found === undefined || !isStamped(desired, found);
+  const former = desired.isReplaceable || !isAdopted ? undefined : findFormerProfile(desired, observed, found);
   if (former !== undefined) {
     const field = `the name is ${former.name} in AWS, but ${profile.name} in the spec`;
     const { isProvisioned } = desired;
@@ -115,8 +117,14 @@ export function findProfileBlocker(desired: Desired, observed: Observed, profile
 }
 
 /** Finds a profile of the object that has a different name from the spec's and must not be deleted. */
-const findFormerProfile = (desired: Desired, observed: Observed): FargateProfile | undefined =>
-  oursOf(desired, observed.profiles).find((found) => whyDeletable(desired, observed, found) === undefined);
+const findFormerProfile = (
+  desired: Desired,
+  observed: Observed,
+  found: FargateProfile | undefined,
+): FargateProfile | undefined =>
+  oursOf(desired, observed.profiles).find(
+    (each) => each !== found && whyDeletable(desired, observed, each) === undefined,
+  );
 
 export function findRoleBlocker(desired: Desired, observed: Observed, role: DesiredRole): Reason | undefined {
   const { isProvisioned } = desired;

@@ -180,6 +180,12 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
           'replaced',
         ],
         [
+          `waits for the desired one, ACTIVE for 30 s, of which EKS reports an issue, under ${strategy}`,
+          since(NOW - 30_000),
+          aws(named({ health: [{ code: 'AccessDenied', message: '', resourceIds: [] }] }), other()),
+          'stays',
+        ],
+        [
           `waits for the desired one, ACTIVE for less, under ${strategy}`,
           since(NOW - 29_999),
           aws(named(), other()),

@@ -3,7 +3,7 @@ import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { profileIdOf } from '../../shared/record.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { type Observed, areRolesUnread, findProfile, findRole } from '../model/observed-state.ts';
-import { ownershipOf } from '../model/identity.ts';
+import { isStamped } from '../model/identity.ts';
 import { type Change, type Health, type Plan, type PlanPart, change } from '../model/change.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { findBlocker, findProfileBlocker, findRoleBlocker, findLimitNotice } from './blockers.ts';
@@ -126,11 +126,6 @@ function* adopt(desired: Desired, observed: Observed): PlanPart {
   if (tag !== undefined) yield change(tag.mutation);
   return newReason('Outdated', { because: 'the role was adopted' });
 }
-
-const isStamped = (desired: Desired, found: FargateProfile): boolean => {
-  const ownership = ownershipOf(desired, found);
-  return ownership.kind === 'ours' && ownership.stamped;
-};
 
 function roleHealth(desired: Desired, observed: Observed): Health {
   const role = desired.role;

@@ -40,6 +40,10 @@ export function keptUntil(desired: Desired, observed: Profiles): Ms {
   return since + Math.max(SHORTEST_OVERLAP, desired.keepPredecessorFor);
 }
 
+/** Whether EKS reports that pods may not start on the desired profile, so that they would have no profile. */
+export const isUnhealthy = (desired: Desired, observed: Profiles): boolean =>
+  desiredProfileIn(desired, observed)?.health.length !== 0;
+
 /** Returns the predecessor on which pods start until the desired profile is ACTIVE. */
 export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
   const active = predecessorsOf(desired, observed).filter(({ status }) => status === ACTIVE);
@@ -65,7 +69,16 @@ export function keptReason(desired: Desired, observed: Profiles): Reason | undef
   const predecessor = kept[0].name;
   const obstacle = drainObstacle(predecessor, name);
   const drain = desired.drainTimeout > 0 && { timeout: desired.drainTimeout, ...(obstacle && { obstacle }) };
-  const facts = { name, predecessor, taker, until, remaining: until - now, ...(drain && { drain }) };
+  const isSuccessorUnhealthy = isUnhealthy(desired, observed);
+  const facts = {
+    name,
+    predecessor,
+    taker,
+    until,
+    remaining: until - now,
+    isSuccessorUnhealthy,
+    ...(drain && { drain }),
+  };
   return newReason('PredecessorKept', facts);
 }
 

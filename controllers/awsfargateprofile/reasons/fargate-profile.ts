@@ -2,7 +2,7 @@ import { formatAge, formatTimestamp, type Ms } from 'controller-runtime/env';
 import { cut, MAX_FACT } from 'controller-runtime/text';
 import type { Quote } from '../../shared/message.ts';
 import { defineReason, EKS, EKS_PROGRESS, IN_AWS, type Named } from './definition.ts';
-import { MINUTE, pollDrain, pollFailedProfile } from './polls.ts';
+import { MINUTE, pollDrain, pollFailedProfile, pollForUserAction } from './polls.ts';
 import { type SpecChangeable, quoted, listed } from './wording.ts';
 
 export type ReportedIssue = {
@@ -44,6 +44,7 @@ type Kept = Replaced & {
   readonly taker: string | undefined;
   readonly until: Ms;
   readonly remaining: Ms;
+  readonly isSuccessorUnhealthy?: boolean;
   /** If `undefined`, the pods are not evicted, because spec.updateStrategy.replace.drainTimeout is not set. */
   readonly drain?: { readonly timeout: Ms; readonly obstacle?: DrainObstacle };
 };
@@ -72,8 +73,10 @@ export const describeObstacle = (obstacle: DrainObstacle, predecessor: string, s
     ? `the name ${quoted(predecessor)} is not a valid label value, so no label shows its pods`
     : `EKS would start them on ${quoted(predecessor)} again, whose name comes before ${quoted(successor)}`;
 
-function describeRemoval({ name, predecessor, until, drain }: Kept): string {
+function describeRemoval({ name, predecessor, until, isSuccessorUnhealthy, drain }: Kept): string {
   const at = formatTimestamp(until);
+  if (isSuccessorUnhealthy)
+    return `keeps until EKS reports no health issues of ${quoted(name)}, and at least until ${at}`;
   const stops = 'EKS then stops its pods immediately, without regard to PodDisruptionBudgets';
   if (drain === undefined) return `deletes at ${at}; ${stops}`;
   if (drain.obstacle === undefined) return `drains at ${at}, for at most ${formatAge(drain.timeout)}, and then deletes`;
@@ -135,12 +138,13 @@ export const PROFILE_REASONS = {
   PredecessorKept: defineReason<Kept>({
     nature: 'wait',
     ...EKS,
-    poll: (_waited, { remaining }) => remaining,
+    poll: (waited, { remaining, isSuccessorUnhealthy }) =>
+      isSuccessorUnhealthy ? Math.max(remaining, pollForUserAction(waited, undefined)) : remaining,
     announced: true,
     problem: (facts) =>
       `Fargate profile ${quoted(facts.name)} is ACTIVE and replaces ${quoted(facts.predecessor)}, which the controller ${describeRemoval(facts)}`,
-    remedy: ({ name, taker, drain }) =>
-      taker === name && (drain === undefined || drain.obstacle !== undefined)
+    remedy: ({ name, taker, isSuccessorUnhealthy, drain }) =>
+      !isSuccessorUnhealthy && taker === name && (drain === undefined || drain.obstacle !== undefined)
         ? 'To move the pods first, restart their workloads before then, for example with kubectl rollout restart'
         : undefined,
     outlook: ({ taker }) =>

@@ -71,7 +71,8 @@ function observedStatus(
   const entry = record.profiles.find((each) => each.name === desired.profile?.name);
   const role = roleStatus(before.role, desired, after, plan);
   const predecessors = after.profiles
-    .filter((each) => desired.profile !== undefined && each.name !== desired.profile.name && isShown(each))
+    .filter((each) => desired.profile !== undefined && each.name !== desired.profile.name)
+    .filter((each) => isShown(each) && !desired.elsewhere.includes(each))
     .map(({ name: predecessor, status }) => ({ name: predecessor, status }));
   return {
     ...before,

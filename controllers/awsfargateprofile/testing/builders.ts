@@ -18,9 +18,11 @@ import {
   RECORD_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
 import type { AwsFailure, FargateProfile } from '../../../pkg/cloud/index.ts';
+import { isNamedAfter } from '../../../pkg/fargate/names.ts';
 import { type AwsLocation, podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
+import { isReplaceable } from '../../shared/object-state.ts';
 import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../shared/record.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import { type DesiredInputs, desiredFor } from '../desired/desired.ts';
@@ -213,6 +215,8 @@ export function updatedRecordFor(
     now: age,
     takeOver: [],
     fitsSpec: (profile) => given.controlPlaneFacts !== undefined && fitsSpec(object, identity, profile, () => true),
+    isExpected: ({ name }) =>
+      given.controlPlaneFacts === undefined || isReplaceable(object) || isNamedAfter(name, identity.profileName),
   });
 }
 

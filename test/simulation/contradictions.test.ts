@@ -1,0 +1,188 @@
+import { expect } from 'chai';
+import { RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { NAMESPACE_TAG, OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
+import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
+import { changeRoleByHand, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
+import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { recordAnnotation } from './world/records.ts';
+import { BASE, HOUR, OTHER, REPLACEMENT, ReplaceableWorld } from './world/replaceable-world.ts';
+
+const LEGACY = 'legacy';
+
+/** Creates a profile by hand, which any role of the account serves. */
+function putLegacy(world: ReplaceableWorld, namespace: string, tags: Readonly<Record<string, string>> = {}): string {
+  const name = `${CLUSTER}-${LEGACY}_fargate`;
+  const role = world.aws.admin.putRole({
+    name,
+    trustPolicy: CAPA_TRUST,
+    tags: { [`kubernetes.io/cluster/${CLUSTER}`]: 'owned' },
+  });
+  const selectors = [{ namespace, labels: {} }];
+  world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: LEGACY, podExecutionRoleArn: role.arn, selectors, tags });
+  return role.arn;
+}
+
+describe('An object whose finalizer another client has removed', () => {
+  for (const [what, change] of [
+    ['with all annotations', { metadata: { finalizers: null, annotations: null } }],
+    ['alone', { metadata: { finalizers: null } }],
+  ] as const)
+    it(`${what}, while its cluster is being deleted, is deleted together with its profile`, async () => {
+      const world = new ReplaceableWorld();
+      await world.startWithReady('web');
+      deleteHeld(world, 'clusters', CLUSTER);
+      await world.clock.advance(2 * MINUTE);
+      world.change(change);
+      await world.clock.advance(2 * MINUTE);
+      deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
+      await world.gone('web');
+      expect(world.names).to.deep.equal([]);
+      removeHeldFinalizers(world);
+      await world.finish();
+    });
+
+  it('while it waits for its control plane gets the finalizer back', async () => {
+    const world = new ReplaceableWorld();
+    await world.startWithReady('web');
+    world.patch('clusters', CLUSTER, { spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, name: 'missing' } } });
+    await world.clock.advance(MINUTE);
+    world.change({ metadata: { finalizers: null } });
+    await world.clock.advance(MINUTE);
+    world.delete('web');
+    await world.gone('web');
+    expect(world.names).to.deep.equal([]);
+    await world.finish();
+  });
+});
+
+describe('An old record that contradicts status', () => {
+  for (const [what, over] of [
+    ['region', { in: `${ACCOUNT}/eu-west-1/${EKS_CLUSTER}` }],
+    ['EKS cluster', { eksCluster: 'former' }],
+  ] as const)
+    it(`in the ${what} stops a deletion until a user removes the record`, async () => {
+      const world = new ReplaceableWorld();
+      await world.startWithReady('web');
+      world.change({ metadata: { annotations: recordAnnotation({ name: 'web' }, over) } });
+      await world.shows('True/TargetChanged', 'Stalled');
+      world.delete('web');
+      await world.shows('True/RecordUnreadable', 'Deleting');
+      expect(world.names).to.deep.equal([BASE]);
+      world.change({ metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
+      await world.gone('web');
+      expect(world.names).to.deep.equal([]);
+      await world.finish();
+    });
+
+  it('because it lists nothing does not release the object while the location is unknown', async () => {
+    const world = new ReplaceableWorld();
+    await world.startWithReady('web');
+    await world.stopAll();
+    world.change({ metadata: { annotations: recordAnnotation({ name: 'web' }, { in: 'nowhere' }) } });
+    for (const [plural, name] of [
+      ['awsmanagedcontrolplanes', CONTROL_PLANE_REF.name],
+      ['clusters', CLUSTER],
+    ] as const) {
+      world.patch(plural, name, { metadata: { finalizers: null } });
+      world.remove(plural, name);
+    }
+    world.delete('web');
+    world.start();
+    await world.shows('True/TargetUnknown', 'Deleting');
+    world.change({ metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
+    await world.gone('web');
+    expect(world.names).to.deep.equal([]);
+    await world.finish();
+  });
+});
+
+describe('A profile with the owner tag of an object that has another profile, under Reject,', () => {
+  it('is not deleted if it was retained, and the next object of that name adopts another profile', async () => {
+    for (const adoptionPolicy of ['Owned', 'Always']) {
+      const world = new ReplaceableWorld();
+      world.start();
+      world.applyWith('web', { deletionPolicy: 'Retain' });
+      await world.ready('web');
+      world.delete('web');
+      await world.gone('web');
+      const roleARN = putLegacy(
+        world,
+        LEGACY,
+        adoptionPolicy === 'Owned' ? { [`kubernetes.io/cluster/${CLUSTER}`]: 'owned' } : {},
+      );
+      const selectors = [{ namespace: LEGACY }];
+      world.applyWith('web', { profileName: LEGACY, roleARN, adoptionPolicy, deletionPolicy: 'Retain', selectors });
+      await world.until('stalled', () => world.shown('Stalled').startsWith('True/'), HOUR);
+      await world.clock.advance(10 * MINUTE);
+      expect(world.shown('Stalled')).to.equal(
+        adoptionPolicy === 'Owned' ? 'True/ManagedElsewhere' : 'True/SpecDiffers',
+      );
+      expect(world.eksChanges()).to.deep.equal([`Create ${BASE}`]);
+    }
+  });
+
+  for (const namespace of ['web', LEGACY])
+    it(`is not deleted, and does not replace the serving profile, if it got the tag later (namespace ${namespace})`, async () => {
+      const world = new ReplaceableWorld();
+      putLegacy(world, namespace);
+      await world.clock.advance(10 * MINUTE);
+      await world.startWithReady('web');
+      world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: LEGACY, tags: { [OWNER_TAG]: 'default/web' } });
+      await world.clock.advance(3 * HOUR);
+      expect(world.shown('Stalled')).to.equal('True/ManagedElsewhere');
+      expect(world.shown()).to.equal('True/Ready');
+      expect(world.eksChanges()).to.deep.equal([`Create ${BASE}`]);
+    });
+});
+
+describe("Another management cluster's profile in ManagedElsewhere", () => {
+  it('does not become an entry of this object when this object loses its record', async () => {
+    const home = new ReplaceableWorld();
+    const away = new ReplaceableWorld({ shareAwsWith: home });
+    await home.startReplaceable();
+    away.restore(home.backup(), { status: false });
+    await home.stopAll();
+    away.start();
+    await away.ready('web');
+    const updateStrategy = { type: 'Replace', replace: { keepPredecessorFor: '168h' } };
+    away.change({ spec: { ...OTHER, updateStrategy } });
+    await away.shows('True/PredecessorKept');
+    home.start();
+    home.triggerReconcile('web');
+    await home.shows('True/ManagedElsewhere', 'Stalled');
+    expect(home.profile('web')).not.to.have.nested.property('status.predecessors');
+    expect(home.names.toSorted()).to.deep.equal([REPLACEMENT, BASE].toSorted());
+  });
+});
+
+describe('A predecessor', () => {
+  it('stays while EKS reports health issues of its successor', async () => {
+    const world = new ReplaceableWorld();
+    await world.startReplaceable({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '10m' } } });
+    world.change({ spec: OTHER });
+    await world.shows('True/PredecessorKept');
+    const issue = { code: 'AccessDenied', message: 'the pod execution role cannot be assumed', resourceIds: [] };
+    world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: REPLACEMENT, issues: [issue] });
+    world.triggerReconcile('web');
+    await world.clock.advance(HOUR);
+    expect(world.names.toSorted()).to.deep.equal([REPLACEMENT, BASE].toSorted());
+    world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: REPLACEMENT, issues: [] });
+    await world.until('only the successor is left', () => world.names.join() === REPLACEMENT, HOUR);
+    await world.deleteAndFinish('web');
+  });
+});
+
+describe('A role that another client has tagged for another namespace', () => {
+  it('does not keep its object from following the spec', async () => {
+    const world = new ReplaceableWorld();
+    await world.startReplaceable({ roleName: 'custom' });
+    world.change({ spec: { roleName: null } });
+    await world.clock.advance(5 * MINUTE);
+    const role = world.aws.admin.roles().find(({ name }) => name === 'custom');
+    changeRoleByHand(world, 'custom', { tags: { ...role?.tags, [NAMESPACE_TAG]: 'other' } });
+    world.change({ spec: { additionalTags: { a: 'b' } } });
+    await world.clock.advance(10 * MINUTE);
+    const { generation } = world.profile('web')?.metadata ?? {};
+    expect(world.profile('web')).to.have.nested.property('status.observedGeneration', generation);
+  });
+});
