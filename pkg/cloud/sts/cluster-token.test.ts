@@ -34,7 +34,7 @@ async function urlOf(
 }
 
 describe('the token for the API server of an EKS cluster', () => {
-  it('is a presigned GetCallerIdentity URL that is valid for one minute and signs the cluster header', async () => {
+  it('is a presigned GetCallerIdentity URL that signs the cluster header', async () => {
     const url = await urlOf();
     expect(url.origin + url.pathname).to.equal('https://sts.eu-west-1.amazonaws.com/');
     const { 'X-Amz-Signature': signature, ...parameters } = Object.fromEntries(url.searchParams);
@@ -60,8 +60,19 @@ describe('the token for the API server of an EKS cluster', () => {
     expect(url.searchParams.get('X-Amz-Security-Token')).to.equal('a/b+c=');
   });
 
-  it('uses the STS endpoint of China in China', async () => {
-    const { hostname } = await urlOf({ region: 'cn-north-1' });
-    expect(hostname).to.equal('sts.cn-north-1.amazonaws.com.cn');
-  });
+  const HOST_NAMES = {
+    'us-east-1': 'sts.us-east-1.amazonaws.com',
+    'us-gov-west-1': 'sts.us-gov-west-1.amazonaws.com',
+    'cn-north-1': 'sts.cn-north-1.amazonaws.com.cn',
+    'eusc-de-east-1': 'sts.eusc-de-east-1.amazonaws.eu',
+    'us-iso-east-1': 'sts.us-iso-east-1.c2s.ic.gov',
+    'us-isob-east-1': 'sts.us-isob-east-1.sc2s.sgov.gov',
+    'eu-isoe-west-1': 'sts.eu-isoe-west-1.cloud.adc-e.uk',
+    'us-isof-south-1': 'sts.us-isof-south-1.csp.hci.ic.gov',
+  };
+  for (const [region, expected] of Object.entries(HOST_NAMES))
+    it(`uses the partition's own STS endpoint in ${region}`, async () => {
+      const { hostname } = await urlOf({ region });
+      expect(hostname).to.equal(expected);
+    });
 });
