@@ -121,6 +121,9 @@ const withMetadata = (value: unknown, { metadata }: { readonly metadata: { reado
   metadata: { uid: 'u', resourceVersion: '1', ...metadata },
 });
 
+/** Every JavaScript object has properties with these names. */
+const INHERITED = ['constructor', 'toString', '__proto__'];
+
 describe('capaf, with objects and files of any shape', () => {
   it('explains a pod of a file, or has none to explain', async () => {
     await fc.assert(
@@ -156,6 +159,21 @@ describe('capaf, with objects and files of any shape', () => {
       ),
     );
   });
+
+  for (const name of INHERITED)
+    it(`treats ${name} like any other text, wherever it is`, () => {
+      const texts = placesIn(POD).filter((path) => typeof valueAt(POD, path) === 'string');
+      const outputs = (text: string): readonly string[] =>
+        texts.map((path) => {
+          const pod = toFargatePod(replaced(POD, path, text) as KubeObject);
+          const seen = { ...pod, version: 'v1.33.5', outdated: true, eviction: null };
+          const options = { outdated: true, output: 'text' } as const;
+          const report = reportOf({ pods: [seen], controlPlane: null, unseen: [] }, options);
+          return describePods({ namespace: 'shop', ...report }, 0);
+        });
+      const ordinary = 'x'.repeat(name.length);
+      expect(outputs(name)).to.deep.equal(outputs(ordinary).map((text) => text.replaceAll(ordinary, name)));
+    });
 });
 
 /** Checks that the output has the same lines, whether all texts are harmless or all are hostile. */

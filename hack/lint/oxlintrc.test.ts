@@ -95,6 +95,16 @@ const refused: readonly { readonly file: string; readonly source: string; readon
     code: 'status-is-report',
   },
   {
+    file: 'cmd/manager/lookup.ts',
+    source: `const UNITS: Readonly<Record<string, number>> = { ms: 1 };\nexport const of = (unit: string) => UNITS[unit];`,
+    code: 'lookups',
+  },
+  {
+    file: 'pkg/fargate/lookup.ts',
+    source: 'export const of = (unit: string): number | undefined => ({ ms: 1 })[unit];',
+    code: 'lookups',
+  },
+  {
     file: 'pkg/fargate/floating.ts',
     source: 'export function a(p: () => Promise<void>): void { p(); }',
     code: 'no-floating-promises',
@@ -110,6 +120,10 @@ const accepted: readonly { readonly file: string; readonly source: string }[] = 
     source: `import { createHash } from 'node:crypto';\nexport const h = createHash('sha256');`,
   },
   { file: 'controllers/a/c.ts', source: `import type { C } from '../../pkg/fargate/c.ts';\nexport const c: C = 1;` },
+  {
+    file: 'controllers/a/lookup.ts',
+    source: `type Unit = 'ms' | 's';\nconst UNITS: Readonly<Record<Unit, number>> = { ms: 1, s: 1_000 };\nexport const of = (unit: Unit): number => UNITS[unit];`,
+  },
   { file: 'pkg/fargate/c.ts', source: 'export type C = number;' },
 ];
 

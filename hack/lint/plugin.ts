@@ -81,8 +81,55 @@ const statusIsReport = {
   },
 };
 
+interface TypeReference extends Node {
+  readonly type: string;
+  readonly typeName?: { readonly name?: string };
+  readonly typeArguments?: { readonly params: readonly TypeReference[] } | null;
+}
+
+interface Literal extends Node {
+  readonly type: string;
+  readonly properties?: readonly unknown[];
+}
+
+interface Table extends Node {
+  readonly id: { readonly typeAnnotation?: { readonly typeAnnotation: TypeReference } | null };
+  readonly init?: Literal | null;
+}
+
+interface Lookup extends Node {
+  readonly computed: boolean;
+  readonly object: Literal;
+}
+
+/** Whether the type is a Record<string, …>, or for example a Readonly of one. */
+function hasTextKeys({ typeName, typeArguments }: TypeReference): boolean {
+  const [first] = typeArguments?.params ?? [];
+  if (first === undefined) return false;
+  return typeName?.name === 'Record' ? first.type === 'TSStringKeyword' : hasTextKeys(first);
+}
+
+const lookupMessage =
+  'Use a Map, because every object also has keys such as "constructor", or declare a Record whose keys are a union of literals';
+
+/** Reports the tables for which TypeScript accepts every text as a key. */
+const lookups = {
+  create(context: RuleContext) {
+    return {
+      VariableDeclarator({ id, init }: Table): void {
+        const type = id.typeAnnotation?.typeAnnotation;
+        if (type !== undefined && hasTextKeys(type) && (init?.properties ?? []).length > 0)
+          context.report({ node: type, message: lookupMessage });
+      },
+      MemberExpression(node: Lookup): void {
+        if (node.computed && node.object.type === 'ObjectExpression') context.report({ node, message: lookupMessage });
+      },
+    };
+  },
+};
+
 /** An oxlint plugin with the rules of this repository. */
 export default {
   meta: { name: 'own' },
-  rules: { arrows, 'regexp-literals': regexpLiterals, 'status-is-report': statusIsReport },
+  rules: { arrows, lookups, 'regexp-literals': regexpLiterals, 'status-is-report': statusIsReport },
 };

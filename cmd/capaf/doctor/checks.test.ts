@@ -122,6 +122,16 @@ const CASES: readonly Case[] = [
   ],
   ['an image without the tag of a release', ofDeployment({ version: 'registry.example/capaf' }), {}, []],
   [
+    'providers that are named like a property of every JavaScript object',
+    {
+      deployments: seen(
+        ['constructor', 'toString', '__proto__'].map((provider) => ({ ...deployment, provider, ready: 0 })),
+      ),
+    },
+    {},
+    [],
+  ],
+  [
     'arguments that the manager refuses',
     { manager: { ...manager, mistake: '--v: "x" is not a whole number' } },
     {},

@@ -172,8 +172,14 @@ function judgeWebhooks({ entries, answer }: Webhooks): Verdict {
   }
 }
 
+/** By the label with which clusterctl marks a provider. */
+const PROVIDERS: ReadonlyMap<string, string> = new Map([
+  ['cluster-api', 'Cluster API'],
+  ['infrastructure-aws', 'Cluster API Provider AWS'],
+]);
+
 function checkProvider({ provider, key, version, ready, replicas }: Deployment): readonly Check[] {
-  const name = { 'cluster-api': 'Cluster API', 'infrastructure-aws': 'Cluster API Provider AWS' }[provider];
+  const name = PROVIDERS.get(provider);
   const message = `${version}, ${ready} of ${replicas} pods ready (Deployment ${keyText(key)})`;
   return name === undefined ? [] : [line('installation', name, [ready < replicas ? 'warning' : 'ok', message])];
 }

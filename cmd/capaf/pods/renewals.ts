@@ -19,15 +19,15 @@ export function renewalsOf(pods: readonly FargatePod[], kubectl: readonly string
   );
   return [...byOwner].map(([owner, owned]) => {
     const renewed = owned.flatMap((pod) => commandsFor(pod, kubectl));
-    const note = NOTES[owned[0]?.owner?.kind ?? 'Pod'] ?? null;
+    const note = NOTES.get(owned[0]?.owner?.kind ?? 'Pod') ?? null;
     return { owner, pods: owned.length, commands: [...new Set(renewed)], note };
   });
 }
 
-const NOTES: Readonly<Record<string, string>> = {
-  Pod: 'no controller recreates it: delete it, and apply its manifest again',
-  Job: 'wait until it finishes: a new pod would start over',
-};
+const NOTES: ReadonlyMap<string, string> = new Map([
+  ['Pod', 'no controller recreates it: delete it, and apply its manifest again'],
+  ['Job', 'wait until it finishes: a new pod would start over'],
+]);
 
 function commandsFor({ owner, namespace, name }: FargatePod, kubectl: readonly string[]): readonly string[] {
   const of = `--namespace=${namespace}`;

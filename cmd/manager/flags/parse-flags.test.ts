@@ -336,9 +336,16 @@ describe('parseFlags', () => {
     );
   });
 
+  it('rejects names of which every JavaScript object has a property', () => {
+    for (const name of ['constructor', 'toString', '__proto__']) {
+      expect(parseFlags([`--tls-min-version=${name}`])).to.satisfy(isLeft);
+      expect(parseFlags([`--tls-cipher-suites=${name}`])).to.satisfy(isLeft);
+    }
+  });
+
   it('knows an OpenSSL name for each cipher suite of Go', () => {
-    for (const suite of Object.keys(SUITES))
+    for (const suite of SUITES.keys())
       expect(isLeft(parseFlags([`--tls-cipher-suites=${suite}`])), suite).to.equal(false);
-    expect(getCiphers()).to.include.members(Object.values(SUITES).map((name) => name.toLowerCase()));
+    expect(getCiphers()).to.include.members(Array.from(SUITES.values(), (name) => name.toLowerCase()));
   });
 });

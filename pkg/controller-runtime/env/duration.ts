@@ -1,6 +1,11 @@
 import type { Ms } from './clock.ts';
 
-const UNITS: Readonly<Record<string, Ms>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const UNITS: ReadonlyMap<string, Ms> = new Map([
+  ['ms', 1],
+  ['s', 1_000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+]);
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h)/gy;
 
 /**
@@ -11,7 +16,7 @@ export function parseDuration(text: string): Ms | undefined {
   let span = 0;
   let end = 0;
   for (const [part, amount, unit] of text.matchAll(PART)) {
-    span += Number(amount) * (UNITS[unit ?? ''] ?? 0);
+    span += Number(amount) * (UNITS.get(unit ?? '') ?? 0);
     end += part.length;
   }
   return end > 0 && end === text.length ? span : undefined;

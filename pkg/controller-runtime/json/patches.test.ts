@@ -2,6 +2,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { applyMergePatch, diffMergePatch, jsonEqual } from './patches.ts';
 
+/** Every JavaScript object has properties with the last three names. */
+const FIELDS = ['a', 'b', 'c', 'd', 'constructor', 'toString', '__proto__'];
+
 describe('diffMergePatch', () => {
   const cases: readonly [string, object, object, object | undefined][] = [
     ['nothing changed', { a: 1, b: { c: [1, { d: 2 }] } }, { b: { c: [1, { d: 2 }] }, a: 1 }, undefined],
@@ -23,14 +26,13 @@ describe('diffMergePatch', () => {
   for (const [what, before, after, patch] of cases)
     it(what, () => expect(diffMergePatch({ ...before }, { ...after })).to.deep.equal(patch));
 
-  // The generated values have no null, because a merge patch cannot set a field to null. They have no field
-  // `__proto__`, because an assignment to it in JavaScript sets the prototype of the object.
+  // The generated values have no null, because a merge patch cannot set a field to null.
   const leaf = fc.oneof(fc.integer(), fc.string(), fc.boolean());
   const { tree } = fc.letrec<{ tree: unknown; node: Record<string, unknown> }>((tie) => ({
-    node: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tie('tree'), { maxKeys: 3 }),
+    node: fc.dictionary(fc.constantFrom(...FIELDS), tie('tree'), { maxKeys: 3 }),
     tree: fc.oneof({ depthSize: 'small' }, leaf, tie('node'), fc.array(tie('tree'), { maxLength: 3 })),
   }));
-  const json = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), tree);
+  const json = fc.dictionary(fc.constantFrom(...FIELDS), tree);
 
   it('turns any before into any after', () => {
     fc.assert(

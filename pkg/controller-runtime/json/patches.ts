@@ -1,4 +1,4 @@
-import { isRecord, type UnknownRecord } from './record.ts';
+import { fieldAt, isRecord, type UnknownRecord } from './record.ts';
 
 // These functions are for JSON values. A field with the value `undefined` counts as absent. A function that visits
 // whole objects uses a loop instead of recursion, because the API server accepts fields that are nested so deeply that
@@ -13,7 +13,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
     if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
       for (const [index, item] of one.entries()) unvisited.push([item, other[index]]);
     } else if (isRecord(one) && isRecord(other)) {
-      for (const field of fieldsOf(one, other)) unvisited.push([one[field], other[field]]);
+      for (const field of fieldsOf(one, other)) unvisited.push([fieldAt(one, field), fieldAt(other, field)]);
     } else return false;
   }
   return true;
@@ -37,35 +37,35 @@ export function deepFreeze<A>(value: A): A {
  * that are the same JavaScript objects in both, and a controller changes only fields that its types declare.
  */
 export function diffMergePatch(before: UnknownRecord, after: UnknownRecord): UnknownRecord | undefined {
-  const patch: Record<string, unknown> = {};
+  const patch = new Map<string, unknown>();
   for (const field of fieldsOf(before, after)) {
-    const from = before[field] ?? undefined;
-    const to = after[field] ?? undefined;
+    const from = fieldAt(before, field) ?? undefined;
+    const to = fieldAt(after, field) ?? undefined;
     if (from === to) continue;
     if (to === undefined) {
-      patch[field] = null;
+      patch.set(field, null);
     } else if (isRecord(from) && isRecord(to)) {
       const inner = diffMergePatch(from, to);
-      if (inner !== undefined) patch[field] = inner;
+      if (inner !== undefined) patch.set(field, inner);
     } else if (isRecord(to)) {
       // The patch contains a new object without its nulls, even if it has no other fields.
-      patch[field] = diffMergePatch({}, to) ?? {};
+      patch.set(field, diffMergePatch({}, to) ?? {});
     } else if (!jsonEqual(from, to)) {
-      patch[field] = to;
+      patch.set(field, to);
     }
   }
-  return Object.keys(patch).length === 0 ? undefined : patch;
+  return patch.size === 0 ? undefined : Object.fromEntries(patch);
 }
 
 /** Applies a patch by RFC 7386 §2. The recursion is as deep as the patch. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
-  const result: Record<string, unknown> = isRecord(target) ? { ...target } : {};
+  const result = new Map(isRecord(target) ? Object.entries(target) : []);
   for (const [field, value] of Object.entries(patch)) {
-    if (value === null || value === undefined) delete result[field];
-    else result[field] = applyMergePatch(result[field], value);
+    if (value === null || value === undefined) result.delete(field);
+    else result.set(field, applyMergePatch(result.get(field), value));
   }
-  return result;
+  return Object.fromEntries(result);
 }
 
 const fieldsOf = (a: UnknownRecord, b: UnknownRecord): readonly string[] => [

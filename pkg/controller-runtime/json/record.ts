@@ -3,8 +3,9 @@ export type UnknownRecord = Readonly<Record<string, unknown>>;
 export const isRecord = (value: unknown): value is UnknownRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns `undefined` if `value` is not a JSON object or lacks the field. */
-export const fieldAt = (value: unknown, field: string): unknown => (isRecord(value) ? value[field] : undefined);
+/** Returns `undefined` if `value` is not a JSON object or lacks the field. Ignores what JavaScript objects inherit. */
+export const fieldAt = (value: unknown, field: string): unknown =>
+  isRecord(value) && Object.hasOwn(value, field) ? value[field] : undefined;
 
 /** Returns `undefined` if the field is absent, empty, or not a string. */
 export const textAt = (value: unknown, field: string): string | undefined => {

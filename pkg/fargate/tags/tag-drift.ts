@@ -32,7 +32,8 @@ export function tagDrift(desired: DesiredTags, { tags: found, additions = [] }: 
   // the last tag of this controller is removed, the bookkeeping tags can be removed together with it.
   const added = addedWith(Object.keys(found));
   const isNothingAdded = hasNoTags(addedWith(Object.keys(found).filter((key) => !isSurplus(key))));
-  const surplusAdded = Object.keys(found).filter((key) => isAddedTagKey(key) && (isNothingAdded || !(key in added)));
+  const isKept = (key: string): boolean => !isNothingAdded && Object.hasOwn(added, key);
+  const surplusAdded = Object.keys(found).filter((key) => isAddedTagKey(key) && !isKept(key));
   const foundValues = new Map(Object.entries(found).map(([key, value]) => [fold(key), value]));
   const all = { ...desired.tags, ...added };
   return {
