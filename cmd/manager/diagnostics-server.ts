@@ -18,7 +18,7 @@ interface DiagnosticsParts {
   readonly client: KubeClient;
 }
 
-/** The flags enable one server for /healthz and /readyz, and one for /metrics and other diagnostics. */
+/** Returns the server for /metrics and, with TLS, for the other diagnostics, which only authorized clients may read. */
 export function diagnosticsServer(env: Env, { address, tls }: Diagnostics, parts: DiagnosticsParts): HttpServer {
   const { clock, random, logger, hostname, setVerbosity, profiler } = env;
   const { client } = parts;

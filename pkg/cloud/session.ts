@@ -29,7 +29,8 @@ export interface Session {
    */
   readonly now: () => Ms;
   /**
-   * Returns a bearer token for the API server of the account's EKS cluster, for one minute. AWS is not called.
+   * Returns a bearer token for the API server of the account's EKS cluster, which accepts it for 15 minutes. AWS is not
+   * called.
    * @throws NoCredentials
    */
   readonly clusterToken: (cluster: EksClusterName) => Promise<string>;

@@ -6,7 +6,7 @@ export const MAX_EKS_NAME = 100;
 /** IAM's limit. */
 const MAX_ROLE_NAME_BYTES = 64;
 
-/** In characters. CAPA uses `hash.Base36TruncatedHash(name, 32 - len("capa_"))`. */
+/** Each byte becomes one character of the name. CAPA uses `hash.Base36TruncatedHash(name, 32 - len("capa_"))`. */
 const HASH_BYTES = 27;
 const HASH_PREFIX = 'capa_';
 const BASE36 = '0123456789abcdefghijklmnopqrstuvwxyz';

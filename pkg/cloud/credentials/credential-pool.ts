@@ -62,8 +62,9 @@ type State =
   | { readonly kind: 'failed'; readonly error: NoCredentials; readonly retryNotBefore: Ms };
 
 /**
- * Renews the credentials of one source in the background while the old ones are valid, so that a slow source does not
- * delay callers. Concurrent calls of `get` share one fetch.
+ * Renews credentials that expire in the background while the old ones are valid, so that a slow source does not delay
+ * callers. If the credentials do not expire, callers wait while they are fetched again, so that no caller gets a key
+ * that was replaced. Concurrent calls of `get` share one fetch.
  */
 export class CachedCredentials {
   private readonly source: AwsCredentialSource;
