@@ -1,38 +1,11 @@
 /** A client for raw JSON objects of the API server, its errors, and the keys of objects. */
 export { type KubeClientOptions, createKubeClient } from './client.ts';
-export type {
-  Resource,
-  KubeObject,
-  ObjectKey,
-  KubeList,
-  WatchEvent,
-  Selection,
-  ListOptions,
-  WatchOptions,
-  CreateOptions,
-  PatchOptions,
-  ApplyOptions,
-  JsonPatchOperation,
-  DeleteOptions,
-  KubeClient,
-} from './types.ts';
-export { keyText, parseKeyText, keyOf } from './object-key.ts';
-export {
-  KubeError,
-  isConflict,
-  isAlreadyExists,
-  isNotFound,
-  isNotServed,
-  isExpired,
-  isForbidden,
-  isInvalid,
-  isNoAnswer,
-  isInterrupted,
-  isUndecodable,
-} from './errors.ts';
-export { GIVE_CREDENTIALS, GRANT, NOT_GRANTED, remedyOf } from './permission-remedies.ts';
-export { findServed } from './discovery.ts';
-export { listAll } from './pages.ts';
+export * from './types.ts';
+export * from './object-key.ts';
+export * from './errors.ts';
+export * from './permission-remedies.ts';
+export * from './discovery.ts';
+export * from './pages.ts';
 export { resourceName } from './requests/paths.ts';
 export {
   type Method,

@@ -1,2 +1,2 @@
 /** A bounded cache. */
-export { type LruOptions, Lru } from './lru.ts';
+export * from './lru.ts';

@@ -1,7 +1,7 @@
 /** Time and randomness, which are injected everywhere, and time formats. */
-export type { Ms, Timer, Clock } from './clock.ts';
-export type { Random } from './random.ts';
-export { systemClock, systemRandom } from './system.ts';
-export { parseDuration } from './duration.ts';
-export { formatTimestamp, parseTimestamp, formatMicroTime, formatMilliTime, formatAge } from './timestamp.ts';
-export { isPanic } from './panic.ts';
+export * from './clock.ts';
+export * from './random.ts';
+export * from './system.ts';
+export * from './duration.ts';
+export * from './timestamp.ts';
+export * from './panic.ts';

@@ -1,9 +1,2 @@
 /** Metrics under the names of controller-runtime and client-go, so that existing dashboards work. */
-export {
-  type LeaderElectionMetrics,
-  Metrics,
-  registerCollected,
-  requestCounter,
-  cacheMetrics,
-  metricsHandler,
-} from './metrics.ts';
+export * from './metrics.ts';
