@@ -1,4 +1,6 @@
+import { isDate } from 'node:util/types';
 import * as E from 'fp-ts/lib/Either.js';
+import type { Ms } from 'controller-runtime/env';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
 import type { Call } from './call.ts';
 import { isNotFound } from '../errors/error-codes.ts';
@@ -37,6 +39,11 @@ export async function ignoreNotFound<A>(call: Call<A>): Call<A | undefined> {
   const response = await call;
   return E.isLeft(response) && isNotFound(response.left) ? E.right(undefined) : response;
 }
+
+/** Decodes a Date, which the SDK returns for each time, to ms since 1970. */
+export const Time = s.refine(s.anything(), (date): E.Either<string, Ms> =>
+  isDate(date) ? E.right(date.getTime()) : E.left('a time'),
+);
 
 /** For AWS calls whose response is ignored. */
 export const EmptyResponse = s.view(s.anything(), (): void => undefined);

@@ -4,7 +4,7 @@ import {
   DescribeAccessEntryCommand,
   DescribeClusterCommand,
 } from '@aws-sdk/client-eks';
-import type { AccessEntry, EKSClient } from '@aws-sdk/client-eks';
+import type { EKSClient } from '@aws-sdk/client-eks';
 import type { Random } from 'controller-runtime/env';
 import type { CallFactory } from '../call/call.ts';
 import { EmptyResponse, ignoreNotFound } from '../call/responses.ts';
@@ -18,8 +18,7 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
         call({
           operation: 'DescribeAccessEntry',
           kind: 'read',
-          send: async () =>
-            withNumericTime(await client.send(new DescribeAccessEntryCommand({ clusterName, principalArn }))),
+          send: () => client.send(new DescribeAccessEntryCommand({ clusterName, principalArn })),
           response: FoundEntry,
         }),
       ),
@@ -28,18 +27,16 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
       call({
         operation: 'CreateAccessEntry',
         kind: 'mutation',
-        send: async () =>
-          withNumericTime(
-            await client.send(
-              new CreateAccessEntryCommand({
-                clusterName,
-                principalArn,
-                type: 'FARGATE_LINUX',
-                // A new token each time, because EKS could answer a used token with an entry that has been deleted
-                // since. The role's ARN already makes the call idempotent.
-                clientRequestToken: random.uuid(),
-              }),
-            ),
+        send: () =>
+          client.send(
+            new CreateAccessEntryCommand({
+              clusterName,
+              principalArn,
+              type: 'FARGATE_LINUX',
+              // A new token each time, because EKS could answer a used token with an entry that has been deleted
+              // since. The role's ARN already makes the call idempotent.
+              clientRequestToken: random.uuid(),
+            }),
           ),
         response: AccessEntryResponse,
       }),
@@ -53,12 +50,6 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
       }),
   };
 }
-
-/** The SDK returns a Date, and the decoder expects ms since 1970. */
-const withNumericTime = ({ accessEntry, ...rest }: { readonly accessEntry?: AccessEntry | undefined }): unknown => ({
-  ...rest,
-  accessEntry: { ...accessEntry, createdAt: accessEntry?.createdAt?.getTime() },
-});
 
 export function eksClusters(client: EKSClient, call: CallFactory): EksClusters {
   return {

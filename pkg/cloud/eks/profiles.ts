@@ -6,7 +6,6 @@ import {
   TagResourceCommand,
   UntagResourceCommand,
   type EKSClient,
-  type FargateProfile as SdkProfile,
 } from '@aws-sdk/client-eks';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Random } from 'controller-runtime/env';
@@ -28,8 +27,7 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
         call({
           operation: 'DescribeFargateProfile',
           kind: 'read',
-          send: async () =>
-            withNumericTime(await client.send(new DescribeFargateProfileCommand({ clusterName, fargateProfileName }))),
+          send: () => client.send(new DescribeFargateProfileCommand({ clusterName, fargateProfileName })),
           response: FoundProfile,
         }),
       ),
@@ -52,21 +50,19 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
       call({
         operation: 'CreateFargateProfile',
         kind: 'mutation',
-        send: async () =>
-          withNumericTime(
-            await client.send(
-              new CreateFargateProfileCommand({
-                clusterName: cluster,
-                fargateProfileName: name,
-                podExecutionRoleArn,
-                ...(subnets.length > 0 && { subnets: [...subnets] }),
-                selectors: selectors.map(({ namespace, labels }) => ({ namespace, labels: { ...labels } })),
-                tags: { ...tags },
-                // A new token each time, because EKS would answer a used token with the earlier response, even if the
-                // profile has been deleted since. The profile's name already makes the call idempotent.
-                clientRequestToken: random.uuid(),
-              }),
-            ),
+        send: () =>
+          client.send(
+            new CreateFargateProfileCommand({
+              clusterName: cluster,
+              fargateProfileName: name,
+              podExecutionRoleArn,
+              ...(subnets.length > 0 && { subnets: [...subnets] }),
+              selectors: selectors.map(({ namespace, labels }) => ({ namespace, labels: { ...labels } })),
+              tags: { ...tags },
+              // A new token each time, because EKS would answer a used token with the earlier response, even if the
+              // profile has been deleted since. The profile's name already makes the call idempotent.
+              clientRequestToken: random.uuid(),
+            }),
           ),
         response: ProfileResponse,
       }),
@@ -83,12 +79,3 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
       mutate('UntagResource', () => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] }))),
   };
 }
-
-/** The SDK returns a Date, and the decoder expects ms since 1970. */
-const withNumericTime = (response: { readonly fargateProfile?: SdkProfile | undefined }): unknown => {
-  const { fargateProfile } = response;
-  return {
-    ...response,
-    fargateProfile: fargateProfile && { ...fargateProfile, createdAt: fargateProfile.createdAt?.getTime() },
-  };
-};

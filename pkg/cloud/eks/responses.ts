@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
 import * as s from 'controller-runtime/schema';
 import type { Call } from '../call/call.ts';
-import type { Page } from '../call/responses.ts';
+import { type Page, Time } from '../call/responses.ts';
 import { isClusterNotFound, isNotFound } from '../errors/error-codes.ts';
 import type { AccessEntry, EksCluster, FargateProfile, Missing } from './eks-api.ts';
 
@@ -22,7 +22,7 @@ const RawProfile = s.object({
   subnets: s.optional(s.list(s.string())),
   selectors: s.optional(s.list(s.object({ namespace: s.optional(s.string()), labels: s.optional(s.map(s.string())) }))),
   tags: s.optional(s.map(s.string())),
-  createdAt: s.optional(s.number()),
+  createdAt: s.optional(Time),
   health: s.optional(
     s.object({
       issues: s.optional(
@@ -38,7 +38,7 @@ const RawProfile = s.object({
   ),
 });
 
-/** For CreateFargateProfile and DescribeFargateProfile. `createdAt` is in ms since 1970. */
+/** For CreateFargateProfile and DescribeFargateProfile. */
 export const ProfileResponse = s.view(
   s.object({ fargateProfile: RawProfile }),
   ({ fargateProfile: raw }): FargateProfile => ({
@@ -66,10 +66,10 @@ export const ProfilesResponse = s.view(
   ({ fargateProfileNames, nextToken }): Page<ProfileName> => ({ items: fargateProfileNames, next: nextToken }),
 );
 
-/** For CreateAccessEntry and DescribeAccessEntry. `createdAt` is in ms since 1970. */
+/** For CreateAccessEntry and DescribeAccessEntry. */
 export const AccessEntryResponse = s.view(
   s.object({
-    accessEntry: s.object({ principalArn: s.text(RoleArn), type: s.string(), createdAt: s.number() }),
+    accessEntry: s.object({ principalArn: s.text(RoleArn), type: s.string(), createdAt: Time }),
   }),
   ({ accessEntry: { principalArn, type, createdAt } }): AccessEntry => ({ principalArn, type, createdAt }),
 );

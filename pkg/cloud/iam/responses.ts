@@ -1,6 +1,6 @@
 import { RoleArn, RoleName } from '../../../api/names.ts';
 import * as s from 'controller-runtime/schema';
-import type { Page } from '../call/responses.ts';
+import { type Page, Time } from '../call/responses.ts';
 import type { Role } from './iam-api.ts';
 
 const RawRole = s.object({
@@ -8,8 +8,7 @@ const RawRole = s.object({
   Arn: s.text(RoleArn),
   RoleId: s.string(),
   Path: s.string(),
-  /** In ms since 1970. */
-  CreateDate: s.number(),
+  CreateDate: Time,
   AssumeRolePolicyDocument: s.optional(s.string()),
   PermissionsBoundary: s.optional(s.object({ PermissionsBoundaryArn: s.optionalText(s.string()) })),
   Tags: s.optional(s.list(s.object({ Key: s.string(), Value: s.string() }))),

@@ -13,7 +13,7 @@ import {
   UntagRoleCommand,
   UpdateAssumeRolePolicyCommand,
 } from '@aws-sdk/client-iam';
-import type { IAMClient, Role as SdkRole } from '@aws-sdk/client-iam';
+import type { IAMClient } from '@aws-sdk/client-iam';
 import * as E from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 import { EmptyResponse, ignoreNotFound, listAllPages, type Page } from '../call/responses.ts';
@@ -47,7 +47,7 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
         call({
           operation: 'GetRole',
           kind: 'read',
-          send: async () => withNumericTime(await client.send(new GetRoleCommand({ RoleName }))),
+          send: () => client.send(new GetRoleCommand({ RoleName })),
           response: RoleResponse,
         }),
       ),
@@ -71,17 +71,15 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
       const created = await call({
         operation: 'CreateRole',
         kind: 'mutation',
-        send: async () =>
-          withNumericTime(
-            await client.send(
-              new CreateRoleCommand({
-                RoleName: name,
-                Path: path,
-                AssumeRolePolicyDocument: trust,
-                PermissionsBoundary: permissionsBoundary,
-                Tags: toIamTags(tags),
-              }),
-            ),
+        send: () =>
+          client.send(
+            new CreateRoleCommand({
+              RoleName: name,
+              Path: path,
+              AssumeRolePolicyDocument: trust,
+              PermissionsBoundary: permissionsBoundary,
+              Tags: toIamTags(tags),
+            }),
           ),
         response: RoleResponse,
       });
@@ -130,9 +128,3 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
 
 const toIamTags = (tags: Readonly<Record<string, string>>): { Key: string; Value: string }[] =>
   Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
-
-/** The SDK returns a Date, and the decoder expects ms since 1970. */
-const withNumericTime = ({ Role, ...rest }: { readonly Role?: SdkRole | undefined }): unknown => ({
-  ...rest,
-  Role: { ...Role, CreateDate: Role?.CreateDate?.getTime() },
-});

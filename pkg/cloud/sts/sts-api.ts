@@ -1,7 +1,8 @@
 import { AssumeRoleCommand, GetCallerIdentityCommand } from '@aws-sdk/client-sts';
-import type { AssumeRoleCommandOutput, STSClient } from '@aws-sdk/client-sts';
+import type { STSClient } from '@aws-sdk/client-sts';
 import * as s from 'controller-runtime/schema';
 import type { LogKeys } from 'controller-runtime/log';
+import { Time } from '../call/responses.ts';
 import { newCallFactory, type CallFactory, type Call } from '../call/call.ts';
 import type { AwsCredentials, AwsCredentialSource } from '../credentials/credential-pool.ts';
 import type { AwsConfig } from '../session.ts';
@@ -51,27 +52,20 @@ export function assumeRole(client: STSClient, call: CallFactory, role: RoleToAss
     // AssumeRole counts as a read: it changes nothing in AWS, so this process does not have to be the leader, and the
     // call can be repeated.
     kind: 'read',
-    send: async () =>
-      withNumericExpiration(
-        await client.send(
-          new AssumeRoleCommand({
-            RoleArn: arn,
-            RoleSessionName: sessionName,
-            DurationSeconds: durationSeconds,
-            ...(externalId !== undefined && { ExternalId: externalId }),
-            ...(inlinePolicy !== undefined && { Policy: inlinePolicy }),
-            ...(policyArns.length > 0 && { PolicyArns: policyArns.map((policyArn) => ({ arn: policyArn })) }),
-          }),
-        ),
+    send: () =>
+      client.send(
+        new AssumeRoleCommand({
+          RoleArn: arn,
+          RoleSessionName: sessionName,
+          DurationSeconds: durationSeconds,
+          ...(externalId !== undefined && { ExternalId: externalId }),
+          ...(inlinePolicy !== undefined && { Policy: inlinePolicy }),
+          ...(policyArns.length > 0 && { PolicyArns: policyArns.map((policyArn) => ({ arn: policyArn })) }),
+        }),
       ),
     response: AssumeRoleResponse,
   });
 }
-
-const withNumericExpiration = ({ Credentials, ...rest }: AssumeRoleCommandOutput): unknown => ({
-  ...rest,
-  Credentials: { ...Credentials, Expiration: Credentials?.Expiration?.getTime() },
-});
 
 // Error messages contain no secret: the SDK returns each secret field as text or omits it, and the decoder rejects only
 // an absent field.
@@ -81,7 +75,7 @@ const AssumeRoleResponse = s.view(
       AccessKeyId: s.string(),
       SecretAccessKey: s.string(),
       SessionToken: s.string(),
-      Expiration: s.number(),
+      Expiration: Time,
     }),
   }),
   ({ Credentials: { AccessKeyId, SecretAccessKey, SessionToken, Expiration } }): AwsCredentials => ({
