@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { KubeClient, ObjectKey, Resource } from 'controller-runtime/client';
 import type { Ms } from 'controller-runtime/env';
-import { textAt } from 'controller-runtime/json';
+import { textAt, tryJson } from 'controller-runtime/json';
 import { integer, list, object, optional, string, type TypeOf } from 'controller-runtime/schema';
 import { FIELD_MANAGER, type Part } from './parts.ts';
 
@@ -31,12 +31,8 @@ export interface KeeperRecord extends TypeOf<typeof KeeperRecord> {}
 export const EMPTY_RECORD: KeeperRecord = { restorations: [] };
 
 export function parseRecord(text: string): KeeperRecord | undefined {
-  try {
-    const decoded = KeeperRecord.decode(JSON.parse(text));
-    return E.isRight(decoded) ? decoded.right : undefined;
-  } catch {
-    return undefined;
-  }
+  const decoded = KeeperRecord.decode(tryJson(text));
+  return E.isRight(decoded) ? decoded.right : undefined;
 }
 
 /** Returns `undefined` if the API server dropped no fields, or the record already lists the objects that lost them. */

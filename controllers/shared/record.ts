@@ -1,6 +1,6 @@
 import { keyOf, keyText } from 'controller-runtime/client';
 import { formatMilliTime, type Ms, parseTimestamp } from 'controller-runtime/env';
-import { isRecord, type UnknownRecord } from 'controller-runtime/json';
+import { isRecord, tryJson, type UnknownRecord } from 'controller-runtime/json';
 import type { ObjectMeta } from 'controller-runtime/schema';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../api/names.ts';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
@@ -222,7 +222,7 @@ export function formatRecord(record: ProfileRecord, { metadata }: Pick<AWSFargat
 /** A record with a different `for` was copied from another object, so it is ignored. */
 function parseRecord(text: string, key: string): ReadRecord {
   if (text.length > MAX_RECORD) return unreadable(`is longer than ${MAX_RECORD} characters`);
-  const value = parseJson(text);
+  const value = tryJson(text);
   if (!isRecord(value)) return unreadable('is not a JSON object');
   const { v, for: owner, in: place, identity, profiles = [], last, roles = [], entry, deleting, ...others } = value;
   if (v !== VERSION)
@@ -262,14 +262,6 @@ const isNestedTooDeeply = (value: unknown, levels = MAX_DEPTH): boolean =>
   (levels === 0 || Object.values(value).some((each) => isNestedTooDeeply(each, levels - 1)));
 
 const unreadable = (problem: string): ReadRecord => ({ kind: 'unreadable', problem });
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 function profileOf(value: UnknownRecord): RecordedProfile {
   const name = textOf(value['name'], 'profiles[].name');

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
+import { tryJson } from 'controller-runtime/json';
 import { matchesWildcard } from './wildcard.ts';
 
 /** A statement of a trust policy: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html */
@@ -51,11 +52,7 @@ const PARSED_FIELDS: readonly string[] = [
 ];
 
 export function parseStatements(document: string): readonly Statement[] | undefined {
-  const decoded = E.tryCatch(
-    (): unknown => JSON.parse(document),
-    () => undefined,
-  );
-  const policy = E.isRight(decoded) ? PolicyDocument.decode(decoded.right) : decoded;
+  const policy = PolicyDocument.decode(tryJson(document));
   return E.isRight(policy) ? toList<RawStatement>(policy.right.Statement).map(toStatement) : undefined;
 }
 

@@ -1,5 +1,4 @@
-import * as E from 'fp-ts/lib/Either.js';
-import { textAt } from 'controller-runtime/json';
+import { textAt, tryJson } from 'controller-runtime/json';
 import type { Clients } from './sdk-clients.ts';
 import type { AwsConfig } from '../session.ts';
 
@@ -35,12 +34,7 @@ export async function sendJson(
 ): Promise<unknown> {
   const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': target };
   const { status, text } = await send(sender, service, headers, JSON.stringify(input));
-  const answer = E.toUnion(
-    E.tryCatch(
-      (): unknown => JSON.parse(text),
-      () => undefined,
-    ),
-  );
+  const answer = tryJson(text);
   if (status === 200) return answer;
   const name = textAt(answer, '__type')?.replace(/^.*#/, '');
   throw sdkError(status, name, textAt(answer, 'message') ?? textAt(answer, 'Message'));

@@ -18,3 +18,12 @@ export const listAt = (value: unknown, field: string): readonly unknown[] => {
   const found = fieldAt(value, field);
   return Array.isArray(found) ? found : [];
 };
+
+/** Returns `undefined` if the text is not JSON. */
+export function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

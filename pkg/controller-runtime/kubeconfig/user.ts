@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { fieldAt, isRecord, textAt, type UnknownRecord } from '../json/record.ts';
+import { fieldAt, isRecord, textAt, tryJson, type UnknownRecord } from '../json/record.ts';
 import type { Ms } from '../env/clock.ts';
-import { tryJson } from '../client/requests/error-response.ts';
 
 type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
 

@@ -1,4 +1,4 @@
-import { fieldAt, isRecord, textAt } from '../../json/record.ts';
+import { fieldAt, isRecord, textAt, tryJson } from '../../json/record.ts';
 import { MAX_FACT } from '../../text/cut.ts';
 import type { Ms } from '../../env/clock.ts';
 import { redactCredentials } from '../../text/redact.ts';
@@ -70,13 +70,4 @@ export function errorFromResponse(doing: string, method: string, answer: ApiResp
     causes: status?.causes ?? [],
     ...(retryAfter === undefined ? {} : { retryAfter }),
   });
-}
-
-/** Returns `undefined` if the text is not JSON. */
-export function tryJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
