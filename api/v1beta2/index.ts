@@ -14,6 +14,7 @@ export {
   MAX_TAG_VALUE,
   NAMESPACE_FORM,
   NAMESPACE_PATTERN,
+  PROFILE_NAME_PROBLEMS,
 } from './validation-rules.ts';
 export { describeProblem, describeProblems } from 'controller-runtime/schema';
 export type { DecodeProblem } from 'controller-runtime/schema';

@@ -84,20 +84,21 @@ const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
 /** AWS raises the quota of five selectors on request, and EKS enforces the quota, so no rule limits their number. */
 export const SELECTORS_RULES: readonly Rule[] = [{ rule: 'size(self) >= 1', message: NO_SELECTOR }];
 
+/** As EKS words them. */
+export const PROFILE_NAME_PROBLEMS = {
+  prefix: "The fargate profile name starts with the reserved prefix: 'eks-'.",
+  length: 'The Fargate profile name parameter should not be greater than 100 characters.',
+  characters:
+    'The Fargate profile name parameter contains invalid characters. It should begin with letter or digit and can ' +
+    'have any of the following characters: the set of Unicode letters, digits, hyphens and underscores.',
+};
+
 export const PROFILE_NAME_RULES: readonly Rule[] = [
-  {
-    rule: `!self.startsWith('eks-')`,
-    message: `The fargate profile name starts with the reserved prefix: 'eks-'.`,
-  },
-  {
-    rule: 'size(self) <= 100',
-    message: 'The Fargate profile name parameter should not be greater than 100 characters.',
-  },
+  { rule: `!self.startsWith('eks-')`, message: PROFILE_NAME_PROBLEMS.prefix },
+  { rule: 'size(self) <= 100', message: PROFILE_NAME_PROBLEMS.length },
   {
     rule: String.raw`self.matches('^([\\p{L}\\p{N}][\\p{L}\\p{N}_-]*)?$')`,
-    message:
-      'The Fargate profile name parameter contains invalid characters. It should begin with letter or digit and can ' +
-      'have any of the following characters: the set of Unicode letters, digits, hyphens and underscores.',
+    message: PROFILE_NAME_PROBLEMS.characters,
   },
 ];
 

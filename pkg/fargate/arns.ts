@@ -1,7 +1,5 @@
 import { type EksClusterName, AccountId, RoleArn, RoleName } from '../../api/names.ts';
 
-export { partitionOf } from '../cloud/index.ts';
-
 export interface AwsLocation {
   readonly partition: string;
   readonly region: string;

@@ -1,5 +1,6 @@
 import { blake2b } from '@noble/hashes/blake2.js';
 import { type ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
+import { PROFILE_NAME_PROBLEMS } from '../../api/v1beta2/index.ts';
 
 /** In characters, for clusters and Fargate profiles. */
 export const MAX_EKS_NAME = 100;
@@ -77,7 +78,7 @@ const stemOf = (base: ProfileName): string => [...base].slice(0, MAX_EKS_NAME - 
 
 /** The default of `spec.roleName`. `cluster` is the Cluster, or the EKS cluster if Cluster API does not manage it. */
 export function roleNameFor(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
-  return generateRoleName(cluster, profile);
+  return RoleName.of(generateName('fargate', `${cluster}-${profile}`, MAX_ROLE_NAME_BYTES));
 }
 
 /**
@@ -95,7 +96,7 @@ export function roleNamesOfCapa({
   readonly profileName: ProfileName;
 }): readonly RoleName[] {
   const clusters = clusterName === undefined ? [eksClusterName] : [clusterName, eksClusterName];
-  return [...new Set(clusters.map((cluster) => generateRoleName(cluster, profileName)))];
+  return [...new Set(clusters.map((cluster) => roleNameFor(cluster, profileName)))];
 }
 
 /** The default of the control plane's `spec.eksClusterName`. */
@@ -105,16 +106,9 @@ export function defaultEksClusterName(controlPlaneName: string, namespace: strin
 
 /** Returns the message with which EKS rejects the name, or `undefined` if EKS accepts it. */
 export function findProfileNameProblem(name: string): string | undefined {
-  if (name.startsWith('eks-')) return "The fargate profile name starts with the reserved prefix: 'eks-'.";
-  if (!/^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u.test(name)) {
-    return (
-      'The Fargate profile name parameter contains invalid characters. It should begin with letter or digit and can have ' +
-      'any of the following characters: the set of Unicode letters, digits, hyphens and underscores.'
-    );
-  }
-  return [...name].length > MAX_EKS_NAME
-    ? `The Fargate profile name parameter should not be greater than ${MAX_EKS_NAME} characters.`
-    : undefined;
+  if (name.startsWith('eks-')) return PROFILE_NAME_PROBLEMS.prefix;
+  if (!/^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u.test(name)) return PROFILE_NAME_PROBLEMS.characters;
+  return [...name].length > MAX_EKS_NAME ? PROFILE_NAME_PROBLEMS.length : undefined;
 }
 
 export function findRoleNameProblem(name: string): string | undefined {
@@ -126,7 +120,3 @@ export function findRoleNameProblem(name: string): string | undefined {
 /** IAM ignores case in role names. */
 export const isSameRoleName = (a: string | undefined, b: string | undefined): boolean =>
   a?.toLowerCase() === b?.toLowerCase();
-
-function generateRoleName(cluster: ClusterName | EksClusterName, profile: ProfileName): RoleName {
-  return RoleName.of(generateName('fargate', `${cluster}-${profile}`, MAX_ROLE_NAME_BYTES));
-}

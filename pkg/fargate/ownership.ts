@@ -1,6 +1,6 @@
 import type { ClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import { CAPA_SHARED_ROLE } from './names.ts';
-import type { KeyFold, Tags } from './tags/tag-keys.ts';
+import type { KeyFold, RoleOwner, Tags } from './tags/tag-keys.ts';
 import {
   CLUSTER_TAG_PREFIX,
   EKS_CLUSTER_TAG,
@@ -9,6 +9,7 @@ import {
   OWNER_TAG,
   clusterTag,
   ownerTagValue,
+  roleOwnershipTags,
   keepCase,
   foldCase,
   tagValue,
@@ -100,15 +101,8 @@ const tagsOfProfile = (object: { readonly namespace: string; readonly name: stri
   { key: OWNER_TAG, value: ownerTagValue(object) },
 ];
 
-interface RoleOwner {
-  readonly eksClusterArn: string;
-  readonly namespace: string;
-}
-
-const tagsOfRole = ({ eksClusterArn, namespace }: RoleOwner): readonly OwnershipTag[] => [
-  { key: EKS_CLUSTER_TAG, value: eksClusterArn },
-  { key: NAMESPACE_TAG, value: namespace },
-];
+const tagsOfRole = (owner: RoleOwner): readonly OwnershipTag[] =>
+  Object.entries(roleOwnershipTags(owner)).map(([key, value]) => ({ key, value }));
 
 /** Whether the profile's owner tag contains a different AWSFargateProfile. */
 export const isTaggedByOthers = (tags: Tags, object: { readonly namespace: string; readonly name: string }): boolean =>

@@ -3,8 +3,15 @@ import { AssumeRoleCommand } from '@aws-sdk/client-sts';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ms } from 'controller-runtime/env';
 import { AccountId, EksClusterName, RoleName } from '../../../api/names.ts';
-import { type FargateProfile, type QuotaId, type Role, readQuota, readVCpuUsage } from '../../../pkg/cloud/index.ts';
-import { clusterArn, partitionOf } from '../../../pkg/fargate/arns.ts';
+import {
+  type FargateProfile,
+  type QuotaId,
+  type Role,
+  partitionOf,
+  readQuota,
+  readVCpuUsage,
+} from '../../../pkg/cloud/index.ts';
+import { clusterArn } from '../../../pkg/fargate/arns.ts';
 import { profileNameFor, roleNameFor } from '../../../pkg/fargate/names.ts';
 import { VCPU_QUOTA } from '../../../pkg/fargate/pod-events.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';

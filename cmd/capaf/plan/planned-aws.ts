@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Clock } from 'controller-runtime/env';
 import { ProfileName, type RoleArn, type RoleName } from '../../../api/names.ts';
-import type * as cloud from '../../../pkg/cloud/index.ts';
-import { clusterArn, partitionOf, roleArn } from '../../../pkg/fargate/arns.ts';
+import * as cloud from '../../../pkg/cloud/index.ts';
+import { clusterArn, roleArn } from '../../../pkg/fargate/arns.ts';
 import { doesSelectorCover } from '../../../pkg/fargate/overlap.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
@@ -135,7 +135,7 @@ export function plannedAws(
             key.startsWith(keyOf(cluster, '')) && answer.kind === 'found' ? answer.profile : [],
           )
           .find(({ status, tags }) => status === 'ACTIVE' && tags[OWNER_TAG] === wanted.tags[OWNER_TAG]);
-        const ofCluster = clusterArn({ partition: partitionOf(region), region, account }, cluster);
+        const ofCluster = clusterArn({ partition: cloud.partitionOf(region), region, account }, cluster);
         const arn = `${ofCluster.replace(':cluster/', ':fargateprofile/')}/${name}/planned`;
         const profile: cloud.FargateProfile = {
           ...wanted,
@@ -189,7 +189,7 @@ export function plannedAws(
       instanceProfiles: (name) => readOfAll(policies, (each) => real.instanceProfiles(each), name, 'instance profiles'),
       create: (wanted) => {
         const { name, ...fields } = wanted;
-        const arn = roleArn({ partition: partitionOf(region), account }, wanted.path, name);
+        const arn = roleArn({ partition: cloud.partitionOf(region), account }, wanted.path, name);
         const role = { ...wanted, arn, id: 'AROAPLANNED', createdAt: clock.now() };
         return change('CreateRole', textOf(name), newFields(fields), () => {
           roles.put(keyOf(name), role);
@@ -220,7 +220,7 @@ export function plannedAws(
           () => real.describe(cluster, principal),
           () =>
             rolesAhead()
-              .map(({ name, path }) => roleArn({ partition: partitionOf(region), account }, path, name))
+              .map(({ name, path }) => roleArn({ partition: cloud.partitionOf(region), account }, path, name))
               .map((arn) => [keyOf(cluster, arn), () => real.describe(cluster, arn)] as const),
         ),
       create: (cluster, principalArn) => {

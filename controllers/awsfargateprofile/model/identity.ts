@@ -1,6 +1,6 @@
 import type { AccountId, ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AdoptionPolicy } from '../../../api/v1beta2/index.ts';
-import { type AwsLocation, clusterArn, partitionOf } from '../../../pkg/fargate/arns.ts';
+import { type AwsLocation, clusterArn } from '../../../pkg/fargate/arns.ts';
 import { profileNameFor, roleNameFor, roleNamesOfCapa } from '../../../pkg/fargate/names.ts';
 import {
   type AdoptableNames,
@@ -10,7 +10,7 @@ import {
 } from '../../../pkg/fargate/ownership.ts';
 import type { Desired, ObjectIdentity } from './desired-state.ts';
 import type { Target, TargetSource } from '../goal/target.ts';
-import type { FargateProfile } from '../../../pkg/cloud/index.ts';
+import { type FargateProfile, partitionOf } from '../../../pkg/cloud/index.ts';
 import type { FoundRole } from './observed-state.ts';
 
 /** The partition follows from the region, as for the endpoints of EKS and IAM. */

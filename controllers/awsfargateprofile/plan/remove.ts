@@ -2,7 +2,7 @@ import type { Ms } from 'controller-runtime/env';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
-import { roleOwnershipTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
+import { roleOwnershipTags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, areRolesUnread } from '../model/observed-state.ts';
 import { isRoleTaggedOurs, ownershipOf, oursOf } from '../model/identity.ts';

@@ -40,6 +40,17 @@ export function ownerTagValue(object: { readonly namespace: string; readonly nam
 
 export type Tags = Readonly<Record<string, string>>;
 
+export interface RoleOwner {
+  readonly eksClusterArn: string;
+  readonly namespace: string;
+}
+
+/** These tags mark an IAM role as owned by this controller. */
+export const roleOwnershipTags = ({ eksClusterArn, namespace }: RoleOwner): Tags => ({
+  [EKS_CLUSTER_TAG]: eksClusterArn,
+  [NAMESPACE_TAG]: namespace,
+});
+
 /** Normalizes a tag key, because EKS and IAM compare keys differently. */
 export type KeyFold = (key: string) => string;
 /** EKS's tag keys are case-sensitive. */

@@ -14,17 +14,6 @@ export interface SourcedTag {
 
 /** Returns a clause for an error message about each limit that the tag exceeds. */
 export function validateTag({ key, value, source }: SourcedTag): readonly string[] {
-  const isValid =
-    key !== '' &&
-    !isLongerThan(MAX_TAG_KEY, key) &&
-    !isLongerThan(MAX_TAG_VALUE, value) &&
-    !isReserved(key) &&
-    ALLOWED.test(key) &&
-    ALLOWED.test(value);
-  return isValid ? [] : problemsOf({ key, value, source });
-}
-
-function problemsOf({ key, value, source }: SourcedTag): readonly string[] {
   const tag = `tag ${JSON.stringify(cut(key, MAX_SHOWN_KEY))} of ${source}`;
   const problems: string[] = [];
   if (key === '') {

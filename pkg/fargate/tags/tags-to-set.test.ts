@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { ClusterName } from '../../../api/names.ts';
 import { MAX_ADDITIONAL_TAGS, MAX_TAGS } from '../../../api/v1beta2/index.ts';
-import type { Tags } from './tag-keys.ts';
+import { roleOwnershipTags, type Tags } from './tag-keys.ts';
 import * as tagsToSet from './tags-to-set.ts';
 import type { TagsInvalid, TagsToSet } from './tags-to-set.ts';
 
@@ -111,7 +111,7 @@ describe('Tags', () => {
     const sources = { clusterName, object: { Team: 'a' }, controlPlane: { team: 'b', env: 'prod' } };
     const ofUsers = tagsToSet.roleTagsOfUsers(specOf(sources), sources.controlPlane);
     expect([...ofUsers.keys()]).to.deep.equal(['team', 'env']);
-    const own = { ...tagsToSet.roleOwnershipTags(place), 'kubernetes.io/cluster/prod': 'owned' };
+    const own = { ...roleOwnershipTags(place), 'kubernetes.io/cluster/prod': 'owned' };
     const wanted = Object.fromEntries([...ofUsers.values()].map(({ key, value }) => [key, value]));
     expectTags(roleTags(place, sources), { ...own, ...wanted });
   });

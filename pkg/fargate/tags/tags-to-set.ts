@@ -3,18 +3,17 @@ import type { ClusterName } from '../../../api/names.ts';
 import { type AWSFargateProfile, MAX_TAGS } from '../../../api/v1beta2/index.ts';
 import { isAddedTagKey, tagAddition } from './tag-drift.ts';
 import {
-  EKS_CLUSTER_TAG,
-  NAMESPACE_TAG,
   OWNED,
   OWNER_TAG,
   clusterTag,
   ownerTagValue,
+  roleOwnershipTags,
   foldCase,
   keepCase,
   sortedEntries,
 } from './tag-keys.ts';
 import { type SourcedTag, validateTag } from './tag-limits.ts';
-import type { KeyFold, Tags } from './tag-keys.ts';
+import type { KeyFold, RoleOwner, Tags } from './tag-keys.ts';
 
 /** Each problem is a clause for the message of a condition. */
 export interface TagsInvalid {
@@ -38,23 +37,20 @@ interface UserTags {
 type ObjectSpec = Pick<AWSFargateProfile, 'spec'>;
 
 /**
- * Returns the tags that users want on the Fargate profile. If two sources have the same key, the first one takes
- * precedence. Without a Cluster, the object does not get the tags of a control plane.
+ * Returns the tags that users want on the Fargate profile and on the IAM role. If two sources have the same key, the
+ * first one takes precedence. Without a Cluster, the object does not get the tags of a control plane.
  */
-const userTagsOfProfile = ({ spec }: ObjectSpec, controlPlaneTags: Tags): readonly UserTags[] => [
+const userTags = ({ spec }: ObjectSpec, controlPlaneTags: Tags): readonly UserTags[] => [
   { source: 'the AWSFargateProfile', tags: spec.additionalTags ?? {} },
   { source: 'the control plane', tags: spec.clusterName === undefined ? {} : controlPlaneTags },
 ];
 
 /**
- * Returns the tags that users want on the IAM role, as {@link userTagsOfProfile} does for a profile. AWSFargateProfiles
- * that share a role compare these tags, because a tag cannot have two values.
+ * Returns the tags that users want on the object's IAM role, by their keys in lower case. AWSFargateProfiles that share
+ * a role compare these tags, because a tag cannot have two values.
  */
-const userTagsOfRole = userTagsOfProfile;
-
-/** Returns the tags that users want on the object's IAM role, by their keys in lower case. */
 export const roleTagsOfUsers = (object: ObjectSpec, controlPlaneTags: Tags): ReadonlyMap<string, SourcedTag> =>
-  firstOfEachKey(userTagsOfRole(object, controlPlaneTags), foldCase);
+  firstOfEachKey(userTags(object, controlPlaneTags), foldCase);
 
 /** The result omits the bookkeeping tags that `addedTags` (tag-drift.ts) computes from `additions`. */
 export function profileTags(
@@ -63,12 +59,7 @@ export function profileTags(
   controlPlaneTags: Tags,
 ): E.Either<TagsInvalid, TagsToSet> {
   const ours = { [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(owner) };
-  return mergeTags(ours, userTagsOfProfile(object, controlPlaneTags), keepCase);
-}
-
-interface RoleOwner {
-  readonly eksClusterArn: string;
-  readonly namespace: string;
+  return mergeTags(ours, userTags(object, controlPlaneTags), keepCase);
 }
 
 /** The result omits the bookkeeping tags that `addedTags` (tag-drift.ts) computes from `additions`. */
@@ -78,18 +69,12 @@ export function roleTags(
   controlPlaneTags: Tags,
 ): E.Either<TagsInvalid, TagsToSet> {
   const ours = { ...roleOwnershipTags(owner), ...clusterTags(owner) };
-  return mergeTags(ours, userTagsOfRole(object, controlPlaneTags), foldCase);
+  return mergeTags(ours, userTags(object, controlPlaneTags), foldCase);
 }
 
 /** Without a Cluster, Cluster API does not manage the EKS cluster, so no tag contains the name of a Cluster. */
 const clusterTags = ({ clusterName }: { readonly clusterName: ClusterName | undefined }): Tags =>
   clusterName === undefined ? {} : { [clusterTag(clusterName)]: OWNED };
-
-/** These tags mark an IAM role as owned by this controller. */
-export const roleOwnershipTags = ({ eksClusterArn, namespace }: RoleOwner): Tags => ({
-  [EKS_CLUSTER_TAG]: eksClusterArn,
-  [NAMESPACE_TAG]: namespace,
-});
 
 /** Describes keys of one source that AWS treats as equal, but whose values differ: AWS would keep only one of them. */
 function conflictingKeys({ source, tags }: UserTags, fold: KeyFold): readonly string[] {
