@@ -31,12 +31,11 @@ import {
   type Sessions,
 } from '../../pkg/cloud/index.ts';
 import { VERSION } from '../../pkg/version.ts';
-import { diagnosticsServer } from './diagnostics-server.ts';
 import type { Env } from './env.ts';
 import type { ManagerFlags } from './flags/parse-flags.ts';
 import { leaseNameFor } from './lease-name.ts';
 import { newManagerMetrics } from './metrics.ts';
-import { healthServer } from './ready-checks.ts';
+import { diagnosticsServer, healthServer } from './servers.ts';
 
 const NAME = 'cluster-api-provider-aws-fargate';
 /** Used without leader election: the manager never has to stop being the leader. */

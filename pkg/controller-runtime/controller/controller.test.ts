@@ -5,9 +5,8 @@ import { SeededRandom } from '../testing/seeded-random.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { sleep } from '../async/deadline.ts';
 import type { ObjectKey } from '../client/types.ts';
-import { Controller } from './controller.ts';
 import { Metrics } from '../metrics/metrics.ts';
-import type { Reconcile, ReconcileContext, Requeue } from './reconcile.ts';
+import { Controller, type Reconcile, type ReconcileContext, type Requeue } from './controller.ts';
 import { Workqueue } from '../queue/workqueue.ts';
 
 const key = (name: string): ObjectKey => ({ namespace: 'default', name });

@@ -9,9 +9,16 @@ import { remedyOf } from '../client/permission-remedies.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../client/types.ts';
 import type { HealthCheck } from '../http/health.ts';
 import type { LeaderElectionMetrics } from '../metrics/metrics.ts';
-import type { Leadership } from './leadership.ts';
 import { LeaseLock, leaseSpecOf, type Instant, type LeaseVersion, type WrittenLease } from './lease.ts';
 import { DEFAULT_TIMINGS, HEALTH_TOLERANCE, JITTER_FACTOR, validateTimings, type ElectionTimings } from './timings.ts';
+
+export interface Leadership {
+  /**
+   * Returns the time until another process can take the lease; 0 or less if it already can. `Infinity` without
+   * election.
+   */
+  remaining(): Ms;
+}
 
 export interface LeaderElectionOptions {
   readonly kube: KubeClient;

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { systemProfiler } from './profiler.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { HttpRequest, HttpResponse } from './http-server.ts';
-import { diagnosticsHandler } from './diagnostics-handler.ts';
+import { diagnosticsHandler, systemProfiler } from './diagnostics-handler.ts';
 
 function fixture() {
   const clock = new VirtualClock();
