@@ -1,11 +1,11 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
 import { keyOf, type KubeClient, type KubeObject, type Resource } from 'controller-runtime/client';
-import { fieldAt, textAt } from 'controller-runtime/json';
+import { fieldAt, listAt, textAt } from 'controller-runtime/json';
 import { PROVIDER_LABEL } from '../../api/v1beta2/index.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
 import { parseFlags } from '../manager/flags/parse-flags.ts';
 import { attempt } from './aws.ts';
-import { listAt, valueAt } from './documents.ts';
+import { valueAt } from './documents.ts';
 
 export const DEPLOYMENTS: Resource = { group: 'apps', version: 'v1', plural: 'deployments' };
 const MANAGER = 'control-plane=capaf-controller-manager';

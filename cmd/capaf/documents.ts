@@ -8,8 +8,6 @@ import { describeProblem, type Field, toProblem } from 'controller-runtime/schem
 import { errorMessage, toJson, yamlProblem } from 'controller-runtime/text';
 import { Failure, MAX_FILE_BYTES, type Io, readText } from './io.ts';
 
-export { listAt } from 'controller-runtime/json';
-
 export type Path = readonly (string | number)[];
 
 /** A document from a file, or an object from the API server. */

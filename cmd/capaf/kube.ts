@@ -22,6 +22,11 @@ import { VERSION } from '../../pkg/version.ts';
 import { Failure, type Io } from './io.ts';
 import { trackKube } from './progress.ts';
 
+export const PODS: Resource = { group: '', version: 'v1', plural: 'pods' };
+export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes' };
+export const EVENTS: Resource = { group: '', version: 'v1', plural: 'events' };
+export const SERVICE_ACCOUNTS: Resource = { group: '', version: 'v1', plural: 'serviceaccounts' };
+
 export interface KubeOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;

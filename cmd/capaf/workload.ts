@@ -12,6 +12,7 @@ import { Failure, type Io } from './io.ts';
 import {
   type KubeAccess,
   type KubeOptions,
+  PODS,
   findEksCluster,
   kubeAccess,
   openKube,
@@ -107,8 +108,6 @@ async function openEksCluster(name: string, options: PodOptions, region: string 
   const connections = newConnectToServer(proxyFor.right)(server.right);
   return kubeAccess(connections, { server: server.right.url.origin, namespace: options.namespace ?? 'default' }, io);
 }
-
-const PODS = { group: '', version: 'v1', plural: 'pods' };
 
 /** Lists Fargate pods that have not ended. Without a namespace, lists all namespaces. @throws KubeError */
 export async function listFargatePods(client: KubeClient, namespace: string | undefined, signal: AbortSignal) {

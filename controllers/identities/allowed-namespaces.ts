@@ -67,6 +67,10 @@ export function evaluateSelector(selector: LabelSelector, labels: Labels): E.Eit
     : E.left(problem);
 }
 
+/** An invalid selector selects nothing. */
+export const isSelected = (selector: LabelSelector, labels: Labels): boolean =>
+  E.getOrElse(() => false)(evaluateSelector(selector, labels));
+
 const requirementsOf = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): readonly Requirement[] => [
   ...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] })),
   ...matchExpressions.map(({ key, operator, values = [] }) => ({ key, operator, values })),

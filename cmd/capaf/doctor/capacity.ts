@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { VCPU_QUOTA } from '../../../pkg/fargate/pod-events.ts';
 import type { Answer } from '../aws.ts';
-import type { Check, Verdict } from './checks.ts';
+import { type Check, type Verdict, line } from './check.ts';
 import type { AwsFacts, Quotas } from './read-aws.ts';
 
 /**
@@ -22,9 +22,6 @@ const MUCH = 0.8;
 
 /** Checks what may prevent the creation of the next profile, or the start of the next pod. */
 export function checkCapacity({ clusters, quotas }: Pick<AwsFacts, 'clusters' | 'quotas'>): readonly Check[] {
-  const line = (name: string, [result, message, fix]: Verdict): Check => {
-    return { group: 'capacity', name, result, message, fix };
-  };
   const seen = clusters.flatMap(({ cluster: { name }, region = '', profiles, free }) =>
     E.isRight(profiles) ? [{ name, region, profiles: profiles.right, free }] : [],
   );
@@ -32,12 +29,12 @@ export function checkCapacity({ clusters, quotas }: Pick<AwsFacts, 'clusters' | 
   const distinct = new Map(seen.map((each) => [`${each.region} ${each.name}`, each]));
   return [
     ...[...distinct.values()].flatMap(({ name, region, profiles, free }) => [
-      line(`profiles of ${name}`, judgeProfiles(profiles.length, quotas.get(region)?.profiles)),
+      line('capacity', `profiles of ${name}`, judgeProfiles(profiles.length, quotas.get(region)?.profiles)),
       ...(profiles.some(({ subnets }) => subnets.length > 0)
-        ? [line(`subnets of ${name}`, judgeSubnets(profiles, free))]
+        ? [line('capacity', `subnets of ${name}`, judgeSubnets(profiles, free))]
         : []),
     ]),
-    ...[...quotas].map(([region, each]) => line(`Fargate vCPU in ${region}`, judgeVCpus(each))),
+    ...[...quotas].map(([region, each]) => line('capacity', `Fargate vCPU in ${region}`, judgeVCpus(each))),
   ];
 }
 

@@ -7,7 +7,8 @@ import { NOW } from '../../../controllers/awsfargateprofile/testing/builders.ts'
 import type { Answer } from '../aws.ts';
 import type { Deployment } from '../deployment.ts';
 import { expectSameWords } from '../testing/recording-shell.ts';
-import { type Check, checkAll } from './checks.ts';
+import type { Check } from './check.ts';
+import { checkAll } from './checks.ts';
 import type { Orphan } from './orphans.ts';
 import type { AwsFacts } from './read-aws.ts';
 import type { ClusterFacts, Manager, NamedCluster } from './read-cluster.ts';

@@ -13,31 +13,17 @@ import { missingStoredVersions } from '../../../controllers/shared/crd/stored-ve
 import { VERSION } from '../../../pkg/version.ts';
 import type { Answer } from '../aws.ts';
 import type { Deployment } from '../deployment.ts';
-import type { Result } from '../tree.ts';
 import { checkCapacity } from './capacity.ts';
+import { type Check, type Verdict, line } from './check.ts';
 import { type DnsFacts, checkDns } from './dns.ts';
 import type { Orphan } from './orphans.ts';
 import type { AwsFacts, Denial } from './read-aws.ts';
 import { type ClusterFacts, type Manager, type NamedCluster, orNone } from './read-cluster.ts';
 
-export interface Check {
-  readonly group: 'installation' | 'RBAC' | 'leader' | 'AWS' | 'capacity' | 'workload' | 'orphans';
-  readonly name: string;
-  readonly result: Result;
-  readonly message: string;
-  readonly fix?: string | undefined;
-}
-
 /** How long a lease still counts as held after it has expired, because the clocks of two machines differ. */
 const LEASE_TOLERANCE: Ms = 60_000;
 /** The manager can create and delete profiles without these statements of docs/aws-permissions.md. */
 const OPTIONAL = ['AccessEntries'];
-
-export type Verdict = readonly [result: Result, message: string, fix?: string | undefined];
-
-const line = (group: Check['group'], name: string, [result, message, fix]: Verdict): Check => {
-  return { group, name, result, message, fix };
-};
 
 const check = <A>(group: Check['group'], name: string, seen: Answer<A>, judge: (value: A) => Verdict): Check =>
   line(group, name, E.isLeft(seen) ? ['unchecked', seen.left] : judge(seen.right));

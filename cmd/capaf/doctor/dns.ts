@@ -7,13 +7,12 @@ import { decide } from '../explain/decide.ts';
 import { podOf } from '../explain/pod.ts';
 import { mergeProfiles } from '../explain/profiles.ts';
 import type { Io } from '../io.ts';
-import { type KubeAccess, findEksCluster } from '../kube.ts';
+import { type KubeAccess, NODES, findEksCluster } from '../kube.ts';
 import { type ClusterOptions, openPodCluster } from '../workload.ts';
-import type { Check, Verdict } from './checks.ts';
+import { type Check, type Verdict, line } from './check.ts';
 import type { AwsFacts } from './read-aws.ts';
 
 const COREDNS = { namespace: 'kube-system', name: 'coredns' };
-const NODES = { group: '', version: 'v1', plural: 'nodes' };
 const OTHER_NODES = 'eks.amazonaws.com/compute-type!=fargate';
 const SEE_PAGE = 'See docs/fargate-only.md';
 
@@ -48,10 +47,8 @@ export function checkDns(
   if (dns === undefined) return [];
   const { cluster, eksCluster, answer } = dns;
   const profiles = clusters.find((each) => each.cluster.name === eksCluster)?.profiles ?? E.left('EKS was not asked');
-  const [result, message, fix]: Verdict = E.isLeft(answer)
-    ? ['unchecked', answer.left]
-    : judgeDns(answer.right, profiles, now);
-  return [{ group: 'workload', name: `CoreDNS of ${cluster}`, result, message, fix }];
+  const verdict: Verdict = E.isLeft(answer) ? ['unchecked', answer.left] : judgeDns(answer.right, profiles, now);
+  return [line('workload', `CoreDNS of ${cluster}`, verdict)];
 }
 
 type Seen = Extract<DnsFacts['answer'], E.Right<unknown>>['right'];

@@ -24,11 +24,10 @@ import { parseFlags } from '../../manager/flags/parse-flags.ts';
 import { leaseNameFor } from '../../manager/lease-name.ts';
 import { type Answer, SILENT, attempt } from '../aws.ts';
 import { type Deployment, DEPLOYMENTS, toDeployment } from '../deployment.ts';
-import { CONTROL_PLANES } from '../kube.ts';
+import { CONTROL_PLANES, SERVICE_ACCOUNTS } from '../kube.ts';
 import { decodeObjects, listObjects } from '../objects.ts';
 import { type RbacRole, rbacRolesFor } from './permissions.ts';
 
-const SERVICE_ACCOUNTS: Resource = { group: '', version: 'v1', plural: 'serviceaccounts' };
 const REVIEWS: Resource = { group: 'authorization.k8s.io', version: 'v1', plural: 'subjectaccessreviews' };
 /** https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html */
 const ROLE_ANNOTATION = 'eks.amazonaws.com/role-arn';

@@ -1,7 +1,7 @@
 import * as s from 'controller-runtime/schema';
 import { type Ms, parseTimestamp } from 'controller-runtime/env';
-import { fieldAt, isRecord, textAt, type UnknownRecord } from 'controller-runtime/json';
-import { type Path, type SourceDocument, decodeAt, listAt, readDocuments, valueAt } from '../documents.ts';
+import { fieldAt, isRecord, listAt, textAt, type UnknownRecord } from 'controller-runtime/json';
+import { type Path, type SourceDocument, decodeAt, readDocuments, valueAt } from '../documents.ts';
 import { Failure, type Io } from '../io.ts';
 
 /** An existing pod, or the pods that a workload creates from its template. */

@@ -12,12 +12,13 @@ import {
   openAws,
   readEks,
   requireRegion,
+  seen,
   seenIn,
   tolerate,
   unseenIn,
 } from '../aws.ts';
 import { type ExitCode, Failure, type Io, alignColumns, tell } from '../io.ts';
-import type { KubeAccess } from '../kube.ts';
+import { type KubeAccess, PODS } from '../kube.ts';
 import { recordedAccount } from '../objects.ts';
 import type { CommonOptions } from '../program.ts';
 import {
@@ -32,8 +33,7 @@ import { type Violation, findLimits } from './fargate-limits.ts';
 import { type Pod, type PodFile, podOf, readPodFile } from './pod.ts';
 import { mergeProfiles, readManaged } from './profiles.ts';
 import { type Said, readSaid } from './said.ts';
-import { findTraps } from './traps.ts';
-import { findGroupTrap, readClusterGroup } from './security-groups.ts';
+import { findGroupTrap, findTraps } from './traps.ts';
 import { type VolumeFinding, findClaims } from './volumes.ts';
 
 export interface ExplainOptions extends CommonOptions, ClusterOptions {
@@ -158,7 +158,11 @@ async function readAround({ pod, documents }: PodFile, access: Access, target: T
   const { signal } = io;
   const claims = await findClaims(pod, { documents, client, why: access.noWorkload, signal });
   const said = await tolerate(signal, () => readSaid(pod, client, signal));
-  const ofCluster = () => readClusterGroup(access.aws, target.region, target.name).catch(() => undefined);
+  const readClusterGroup = async () => {
+    const { clusters } = await access.aws.open(target.region);
+    return (await seen(clusters.describe(target.name)))?.securityGroup;
+  };
+  const ofCluster = () => readClusterGroup().catch(() => undefined);
   // SecurityGroupPolicies are read only for existing pods: a manifest is explained even if its cluster is unreachable.
   const asked = pod.created === undefined ? undefined : client;
   const groups = await tolerate(signal, async () => asked && findGroupTrap(pod, asked, ofCluster, signal));
@@ -179,8 +183,7 @@ async function readPod(
   if (filename !== undefined) return readPodFile(filename, name, namespaces, io);
   if (workload === undefined || name === undefined) throw new TypeError('a pod without a name or a cluster');
   const { client, namespace: own, server } = workload;
-  const pods = { group: '', version: 'v1', plural: 'pods' };
-  const object = await client.get(pods, { namespace: own, name }, { signal: io.signal });
+  const object = await client.get(PODS, { namespace: own, name }, { signal: io.signal });
   const pod = object && podOf({ ...object, kind: 'Pod' }, own);
   if (pod === undefined)
     throw new Failure(`there is no pod ${own}/${name} in the cluster at ${server}; -n names its namespace`);

@@ -1,10 +1,10 @@
 import { type KubeClient, listAll } from 'controller-runtime/client';
-import { fieldAt, textAt } from 'controller-runtime/json';
+import { fieldAt, listAt, textAt } from 'controller-runtime/json';
 import { cut } from 'controller-runtime/text';
 import { refusalOf } from '../../../pkg/fargate/fargate-pods.ts';
 import { findFix } from '../../../pkg/fargate/pod-events.ts';
 import { Unseen } from '../aws.ts';
-import { listAt } from '../documents.ts';
+import { EVENTS } from '../kube.ts';
 import type { Pod } from './pod.ts';
 
 /** A message from Kubernetes or Fargate about a pod that has not started. */
@@ -17,7 +17,6 @@ export interface Said {
 
 const MAX_SHOWN = 5;
 const MAX_LENGTH = 1_000;
-const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
 /** Reasons of events that do not prevent a pod from starting. They say whether Fargate collects the pod's logs. */
 const HARMLESS = ['LoggingDisabled', 'LoggingEnabled'];

@@ -1,5 +1,5 @@
 import type { KubeClient, ObjectKey, Resource } from 'controller-runtime/client';
-import { fieldAt, textAt } from 'controller-runtime/json';
+import { fieldAt, listAt, textAt } from 'controller-runtime/json';
 import {
   findClassProblem,
   findDriverProblem,
@@ -7,7 +7,6 @@ import {
   isCreatedByEfs,
 } from '../../../pkg/fargate/pod-limits.ts';
 import { type Asked, Unseen, tolerate } from '../aws.ts';
-import { listAt } from '../documents.ts';
 import type { Violation } from './fargate-limits.ts';
 import type { Pod } from './pod.ts';
 

@@ -56,8 +56,6 @@ class Answers<A> extends Map<string, { readonly answer: A }> {
   }
 }
 
-export type PlannedAws = ReturnType<typeof plannedAws>;
-
 /**
  * Simulates AWS after the controller's changes. Each fact comes from AWS when it is first read. A change is kept in
  * memory, and passed to `onChange`. `rolesAhead` returns the roles that later reconciles of the same cluster read. To

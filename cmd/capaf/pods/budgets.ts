@@ -1,10 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { KubeObject } from 'controller-runtime/client';
-import { fieldAt } from 'controller-runtime/json';
+import { fieldAt, listAt } from 'controller-runtime/json';
 import { decode } from 'controller-runtime/schema';
 import { LabelSelector } from '../../../api/external/index.ts';
-import { evaluateSelector } from '../../../controllers/identities/allowed-namespaces.ts';
-import { listAt } from '../documents.ts';
+import { isSelected } from '../../../controllers/identities/allowed-namespaces.ts';
 
 /** Whether the Eviction API would now allow an eviction, and the PodDisruptionBudgets that select the pod. */
 export interface Eviction {
@@ -39,11 +38,8 @@ export function evictionOf(pod: KubeObject, budgets: readonly Budget[]): Evictio
   };
 }
 
-function doesSelect({ object, selector }: Budget, { metadata: { namespace, labels = {} } }: KubeObject): boolean {
-  if (object.metadata.namespace !== namespace) return false;
-  const isSelected = evaluateSelector(selector, labels);
-  return E.isRight(isSelected) && isSelected.right;
-}
+const doesSelect = ({ object, selector }: Budget, { metadata: { namespace, labels = {} } }: KubeObject): boolean =>
+  object.metadata.namespace === namespace && isSelected(selector, labels);
 
 function doesAllow({ spec, status }: KubeObject, pod: KubeObject): boolean {
   const count = (field: string): number => Number(fieldAt(status, field) ?? 0);

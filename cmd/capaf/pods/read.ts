@@ -5,6 +5,7 @@ import { isOlder, ownerOf, refusalOf } from '../../../pkg/fargate/fargate-pods.t
 import { provisionedSize, requestedSize, sizeOfSpec } from '../../../pkg/fargate/pod-size.ts';
 import { type Answer, tolerate, unseenIn } from '../aws.ts';
 import { valueAt } from '../documents.ts';
+import { NODES } from '../kube.ts';
 import { listFargatePods, profileOf } from '../workload.ts';
 import { evictionOf, toBudgets } from './budgets.ts';
 
@@ -12,7 +13,6 @@ export type PodFacts = Awaited<ReturnType<typeof readPods>>;
 /** In the shape of `-o json`. */
 export type FargatePod = PodFacts['pods'][number];
 
-const NODES: Resource = { group: '', version: 'v1', plural: 'nodes' };
 const BUDGETS: Resource = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
 const FARGATE_NODES = 'eks.amazonaws.com/compute-type=fargate';
 

@@ -7,7 +7,7 @@ import { type AWSFargateProfile, KIND } from '../../../api/v1beta2/index.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { type Answer, type AwsAccess, tolerate } from '../aws.ts';
-import { type KubeAccess, findEksCluster } from '../kube.ts';
+import { EVENTS, type KubeAccess, findEksCluster } from '../kube.ts';
 import { type Scope, decodeObjects, listObjects } from '../objects.ts';
 import type { TreeNode } from '../tree.ts';
 import { listFargatePods, profileOf } from '../workload.ts';
@@ -41,8 +41,6 @@ interface Seen {
   /** Whether a profile with this owner tag, or without an owner tag, is shown as unowned after the objects. */
   readonly isUnowned: (ownerTag: string | undefined) => boolean;
 }
-
-const EVENTS = { group: '', version: 'v1', plural: 'events' };
 
 /** `cluster` selects the objects of one Cluster. @throws Failure if a named object does not exist; KubeError */
 export async function readStatus(

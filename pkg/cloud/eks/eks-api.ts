@@ -61,6 +61,8 @@ export interface EksCluster {
   readonly endpoint?: string;
   /** PEM in base64. */
   readonly certificateAuthority?: string;
+  /** EKS creates this security group for the cluster, and Fargate assigns it to pods. */
+  readonly securityGroup?: string;
 }
 
 export interface EksClusters {

@@ -86,10 +86,20 @@ export const ClusterResponse = s.view(
       deletionProtection: s.optional(s.boolean()),
       endpoint: s.optionalText(s.string()),
       certificateAuthority: s.optional(s.object({ data: s.optionalText(s.string()) })),
+      resourcesVpcConfig: s.optional(s.object({ clusterSecurityGroupId: s.optionalText(s.string()) })),
     }),
   }),
   ({
-    cluster: { name, arn, status, accessConfig, deletionProtection, endpoint, certificateAuthority },
+    cluster: {
+      name,
+      arn,
+      status,
+      accessConfig,
+      deletionProtection,
+      endpoint,
+      certificateAuthority,
+      resourcesVpcConfig,
+    },
   }): EksCluster => ({
     name,
     arn,
@@ -98,5 +108,8 @@ export const ClusterResponse = s.view(
     ...(deletionProtection !== undefined && { deletionProtection }),
     ...(endpoint !== undefined && { endpoint }),
     ...(certificateAuthority?.data !== undefined && { certificateAuthority: certificateAuthority.data }),
+    ...(resourcesVpcConfig?.clusterSecurityGroupId !== undefined && {
+      securityGroup: resourcesVpcConfig.clusterSecurityGroupId,
+    }),
   }),
 );
