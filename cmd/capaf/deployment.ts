@@ -1,6 +1,7 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js';
 import { keyOf, type KubeClient, type KubeObject, type Resource } from 'controller-runtime/client';
-import { fieldAt, listAt, textAt } from 'controller-runtime/json';
+import { listAt, numberAt, textAt } from 'controller-runtime/json';
+import { toText } from 'controller-runtime/text';
 import { PROVIDER_LABEL } from '../../api/v1beta2/index.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
 import { parseFlags } from '../manager/flags/parse-flags.ts';
@@ -24,10 +25,10 @@ export function toDeployment(object: KubeObject) {
     provider: object.metadata.labels?.[PROVIDER_LABEL] ?? '',
     /** The tag of the image, or the image if it has none. */
     version: /:([\w.-]+)$/.exec(image)?.[1] ?? image,
-    replicas: Number(fieldAt(object['spec'], 'replicas') ?? 1),
-    ready: Number(fieldAt(object['status'], 'readyReplicas') ?? 0),
+    replicas: numberAt(object['spec'], 'replicas') ?? 1,
+    ready: numberAt(object['status'], 'readyReplicas') ?? 0,
     serviceAccount: textAt(pod, 'serviceAccountName') ?? 'default',
-    args: listAt(container, 'args').map(String),
+    args: listAt(container, 'args').map(toText),
     region,
   };
 }

@@ -67,7 +67,7 @@ const POD = {
     uid: 'u',
     resourceVersion: '1',
     creationTimestamp: '2026-11-28T10:00:00Z',
-    labels: { app: 'web', 'eks.amazonaws.com/fargate-profile': 'web' },
+    labels: { app: 'web', a: 'b', 'eks.amazonaws.com/fargate-profile': 'web' },
     annotations: { CapacityProvisioned: '0.25vCPU 0.5GB' },
     ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'r', controller: true }],
   },
@@ -95,7 +95,11 @@ const POD = {
   },
 };
 const SELECTOR = { matchLabels: { app: 'web' }, matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] };
-const BUDGET = { metadata: { name: 'web', namespace: 'shop' }, spec: { selector: SELECTOR }, status: {} };
+const BUDGET = {
+  metadata: { name: 'web', namespace: 'shop' },
+  spec: { selector: SELECTOR },
+  status: { disruptionsAllowed: 0, desiredHealthy: 1, currentHealthy: 1 },
+};
 const EVENT = {
   metadata: { name: 'e', namespace: 'shop' },
   involvedObject: { name: 'web' },
@@ -124,40 +128,44 @@ const withMetadata = (value: unknown, { metadata }: { readonly metadata: { reado
 /** Every JavaScript object has properties with these names. */
 const INHERITED = ['constructor', 'toString', '__proto__'];
 
-describe('capaf, with objects and files of any shape', () => {
-  it('explains a pod of a file, or has none to explain', async () => {
-    await fc.assert(
-      fc.asyncProperty(mutated(POD), async (value) => {
-        const pod = podOf(value, 'default');
-        if (pod === undefined) return;
-        decide(
-          pod,
-          [{ name: 'web', status: 'ACTIVE', selectors: [{ namespace: '*', labels: { '*': '*' } }] }],
-          true,
-          0,
-        );
-        findLimits(pod, 'eu-west-1');
-        await findClaims(pod, { documents: [value], client: undefined, why: '', signal });
-      }),
-    );
-  });
+async function explain(value: unknown): Promise<void> {
+  const pod = podOf(value, 'default');
+  if (pod === undefined) return;
+  const selectors = [{ namespace: '*', labels: { '*': '*' } }];
+  decide(pod, [{ name: 'web', status: 'ACTIVE', selectors }], true, 0);
+  findLimits(pod, 'eu-west-1');
+  await findClaims(pod, { documents: [value], client: undefined, why: '', signal });
+}
 
-  it('lists pods, budgets, events and Deployments whose contents are not as expected', () => {
-    fc.assert(
-      fc.property(
-        mutated(POD),
-        mutated(BUDGET),
-        mutated(EVENT),
-        mutated(DEPLOYMENT),
-        (...[pod, budget, event, other]) => {
-          const seen = withMetadata(pod, POD);
-          toFargatePod(seen);
-          evictionOf(seen, toBudgets([withMetadata(budget, BUDGET)]));
-          eventNodes([withMetadata(event, EVENT)], 0);
-          toDeployment(withMetadata(other, DEPLOYMENT));
-        },
-      ),
-    );
+function list(pod: unknown, budget: unknown, event: unknown, deployment: unknown): void {
+  const seen = withMetadata(pod, POD);
+  toFargatePod(seen);
+  const budgets = toBudgets([withMetadata(budget, BUDGET)]);
+  evictionOf(seen, budgets);
+  evictionOf({ ...seen, status: { phase: 'Running' } }, budgets);
+  eventNodes([withMetadata(event, EVENT)], 0);
+  toDeployment(withMetadata(deployment, DEPLOYMENT));
+}
+
+/** `String` and `Number` throw for this object. */
+const WITHOUT_VALUE = { toString: false, valueOf: false };
+
+describe('capaf, with objects and files of any shape', () => {
+  it('explains a pod of a file, or has none to explain', () =>
+    fc.assert(fc.asyncProperty(mutated(POD), (value) => explain(value))));
+
+  it('lists pods, budgets, events and Deployments whose contents are not as expected', () =>
+    fc.assert(fc.property(mutated(POD), mutated(BUDGET), mutated(EVENT), mutated(DEPLOYMENT), list)));
+
+  it('reads an object that cannot be converted, wherever it is', async () => {
+    const variants = (object: object) => placesIn(object).map((path) => replaced(object, path, WITHOUT_VALUE));
+    for (const pod of variants(POD)) {
+      await explain(pod);
+      list(pod, BUDGET, EVENT, DEPLOYMENT);
+    }
+    for (const budget of variants(BUDGET)) list(POD, budget, EVENT, DEPLOYMENT);
+    for (const event of variants(EVENT)) list(POD, BUDGET, event, DEPLOYMENT);
+    for (const deployment of variants(DEPLOYMENT)) list(POD, BUDGET, EVENT, deployment);
   });
 
   for (const name of INHERITED)

@@ -21,7 +21,7 @@ export interface Io {
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
 /** Stops reading as soon as the text is too large, so that the caller can refuse it. */
-export async function readText(stream: AsyncIterable<unknown>): Promise<string> {
+export async function readText(stream: AsyncIterable<string | Buffer>): Promise<string> {
   let text = '';
   for await (const chunk of stream) {
     text += String(chunk);

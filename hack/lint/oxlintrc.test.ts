@@ -105,6 +105,11 @@ const refused: readonly { readonly file: string; readonly source: string; readon
     code: 'lookups',
   },
   {
+    file: 'pkg/fargate/text.ts',
+    source: 'export const of = (value: unknown): string => String(value);',
+    code: 'no-base-to-string',
+  },
+  {
     file: 'pkg/fargate/floating.ts',
     source: 'export function a(p: () => Promise<void>): void { p(); }',
     code: 'no-floating-promises',

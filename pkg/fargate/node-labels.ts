@@ -1,4 +1,5 @@
 import { fieldAt, isRecord, listAt, textAt } from 'controller-runtime/json';
+import { toText } from 'controller-runtime/text';
 
 /**
  * An expression of a required node affinity. A `nodeSelector` is a list of such expressions with `In` and one value.
@@ -62,7 +63,7 @@ export function* findNodeProblems(
 ): Generator<{ readonly path: string; readonly message: string }> {
   const selector = fieldAt(spec, 'nodeSelector');
   for (const [key, value] of Object.entries(isRecord(selector) ? selector : {})) {
-    const problem = findNodeProblem({ key, operator: 'In', values: [String(value)] }, region);
+    const problem = findNodeProblem({ key, operator: 'In', values: [toText(value)] }, region);
     if (problem !== undefined) yield { path: `.nodeSelector["${key}"]`, message: `${problem}; ${STAYS}` };
   }
   const rule = ['affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution'];
@@ -85,5 +86,5 @@ function findTermProblem(term: unknown, region: string): string | undefined {
 const toRequirement = (expression: unknown): LabelRequirement => ({
   key: textAt(expression, 'key') ?? '',
   operator: textAt(expression, 'operator') ?? '',
-  values: listAt(expression, 'values').map(String),
+  values: listAt(expression, 'values').map(toText),
 });

@@ -1,4 +1,5 @@
 import { fieldAt, isRecord, listAt, textAt } from 'controller-runtime/json';
+import { toText } from 'controller-runtime/text';
 import { LARGEST_SIZE, parseQuantity, sizeOfSpec, totalRequest } from './pod-size.ts';
 
 export interface FieldProblem {
@@ -78,7 +79,7 @@ const REFUSED: readonly Rule[] = [
   [
     /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.securityContext\.capabilities\.add\[\d+\]$/,
     (value) => !CAPABILITIES.includes(value),
-    (value) => `Fargate does not add the capability ${String(value)}${hintFor(String(value))}`,
+    (value) => `Fargate does not add the capability ${toText(value)}${hintFor(toText(value))}`,
   ],
   [
     /^\.(?:c|initC|ephemeralC)ontainers\[\d+\]\.ports\[\d+\]\.host(?:Port|IP)$/,

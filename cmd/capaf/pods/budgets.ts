@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { KubeObject } from 'controller-runtime/client';
-import { fieldAt, listAt } from 'controller-runtime/json';
+import { fieldAt, listAt, numberAt } from 'controller-runtime/json';
 import { decode } from 'controller-runtime/schema';
 import { LabelSelector } from '../../../api/external/index.ts';
 import { isSelected } from '../../../controllers/identities/allowed-namespaces.ts';
@@ -42,7 +42,7 @@ const doesSelect = ({ object, selector }: Budget, { metadata: { namespace, label
   object.metadata.namespace === namespace && isSelected(selector, labels);
 
 function doesAllow({ spec, status }: KubeObject, pod: KubeObject): boolean {
-  const count = (field: string): number => Number(fieldAt(status, field) ?? 0);
+  const count = (field: string): number => numberAt(status, field) ?? 0;
   if (count('disruptionsAllowed') > 0) return true;
   const isReady = listAt(pod['status'], 'conditions').some(
     (condition) => fieldAt(condition, 'type') === 'Ready' && fieldAt(condition, 'status') === 'True',

@@ -5,6 +5,7 @@ import { SingleFlight } from '../async/single-flight.ts';
 import { Lru } from '../collections/lru.ts';
 import type { Clock, Ms } from '../env/clock.ts';
 import type { Logger } from '../log/logger.ts';
+import { toText } from '../text/error-text.ts';
 import type { KubeClient } from '../client/types.ts';
 import type { HttpHandler, HttpResponse } from './http-server.ts';
 
@@ -92,7 +93,7 @@ function userOf(status: unknown): User | undefined {
   return {
     user: textAt(user, 'username') ?? '',
     ...(uid !== undefined && { uid }),
-    groups: Array.isArray(groups) ? groups.map(String) : [],
+    groups: Array.isArray(groups) ? groups.map(toText) : [],
     extra: isRecord(extra) ? extra : {},
   };
 }

@@ -13,6 +13,12 @@ export const textAt = (value: unknown, field: string): string | undefined => {
   return typeof found === 'string' && found !== '' ? found : undefined;
 };
 
+/** Returns `undefined` if the field is absent or not a number. */
+export const numberAt = (value: unknown, field: string): number | undefined => {
+  const found = fieldAt(value, field);
+  return typeof found === 'number' ? found : undefined;
+};
+
 /** Returns an empty list if the field is not a list. */
 export const listAt = (value: unknown, field: string): readonly unknown[] => {
   const found = fieldAt(value, field);

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { fieldAt, isRecord, textAt, tryJson, type UnknownRecord } from '../json/record.ts';
 import type { Ms } from '../env/clock.ts';
+import { toText } from '../text/error-text.ts';
 
 type Authenticator = Parameters<KubeConfig['addAuthenticator']>[0];
 
@@ -67,7 +68,7 @@ async function runPlugin(exec: UnknownRecord, folder: string, cluster: UnknownRe
   };
   const settings = Array.isArray(exec['env']) ? exec['env'].filter(isRecord) : [];
   const env = Object.fromEntries(settings.map((entry) => [textAt(entry, 'name') ?? '', textAt(entry, 'value') ?? '']));
-  const running = promisify(execFile)(command, Array.isArray(exec['args']) ? exec['args'].map(String) : [], {
+  const running = promisify(execFile)(command, Array.isArray(exec['args']) ? exec['args'].map(toText) : [], {
     env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
     timeout: KILLED_AFTER,
     killSignal: 'SIGKILL',
@@ -87,9 +88,9 @@ async function runPlugin(exec: UnknownRecord, folder: string, cluster: UnknownRe
  */
 function describePluginFailure(command: string, error: unknown): string {
   const plugin = `the exec plugin "${command.split(/\s/, 1)[0]}"`;
-  const [code, signal] = [fieldAt(error, 'code'), fieldAt(error, 'signal')];
+  const [code, signal] = [fieldAt(error, 'code'), textAt(error, 'signal')];
   if (typeof code === 'string') return `${plugin} cannot be run: ${code}`;
-  const end = typeof code === 'number' ? `failed with exit code ${code}` : `was ended by ${String(signal)}`;
+  const end = typeof code === 'number' ? `failed with exit code ${code}` : `was ended by ${signal ?? 'a signal'}`;
   return `${plugin} ${end}. Run it in a shell to see what it prints, which is not shown here because it may contain secrets`;
 }
 

@@ -61,8 +61,11 @@ export function toJson(value: unknown): string {
   try {
     // JSON.stringify returns undefined for a function or a symbol, although its TypeScript type says string.
     const json: unknown = JSON.stringify(value, replace);
-    return typeof json === 'string' ? json : JSON.stringify(String(value));
+    return typeof json === 'string' ? json : JSON.stringify(typeof value);
   } catch (error) {
     return JSON.stringify(`[not JSON: ${error instanceof Error ? error.message : 'unreadable'}]`);
   }
 }
+
+/** Returns a text unchanged, and any other value as JSON. `String` throws for an object with a field `toString`. */
+export const toText = (value: unknown): string => (typeof value === 'string' ? value : toJson(value));
