@@ -1,23 +1,21 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
-import * as t from 'io-ts';
 import type { Clock, Ms } from '../env/clock.ts';
 import { formatMicroTime } from '../env/timestamp.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../client/types.ts';
+import * as s from '../schema/field.ts';
 
 export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
-const LeaseSpec = t.readonly(
-  t.partial({
-    /** Empty or absent when no process holds the lease. */
-    holderIdentity: t.string,
-    leaseDurationSeconds: t.number,
-    /** Both times are for people only. Candidates do not use them to decide whether the lease has expired. */
-    acquireTime: t.string,
-    renewTime: t.string,
-    leaseTransitions: t.number,
-  }),
-);
-export type LeaseSpec = t.TypeOf<typeof LeaseSpec>;
+const LeaseSpec = s.object({
+  /** Empty or absent when no process holds the lease. */
+  holderIdentity: s.optional(s.string()),
+  leaseDurationSeconds: s.optional(s.number()),
+  /** Both times are for people only. Candidates do not use them to decide whether the lease has expired. */
+  acquireTime: s.optional(s.string()),
+  renewTime: s.optional(s.string()),
+  leaseTransitions: s.optional(s.number()),
+});
+export type LeaseSpec = s.TypeOf<typeof LeaseSpec>;
 
 /** Throws an error that lists the fields whose type is wrong. */
 export function leaseSpecOf(object: KubeObject): LeaseSpec {
