@@ -1,7 +1,8 @@
 import type { Ms } from '../env/clock.ts';
-import { joinHeaderValues, newDispatcher } from '../network/dispatcher.ts';
+import { newDispatcher } from '../network/dispatcher.ts';
 import type { ProxyChoice } from '../network/environment-proxy.ts';
 import type { Transport } from '../client/transport.ts';
+import { exchange } from './exchange.ts';
 
 export interface ServerAccess {
   readonly url: URL;
@@ -32,21 +33,7 @@ export const newConnectToServer =
     });
     return {
       host: url.host,
-      async send({ method, path, headers, body, signal }) {
-        const response = await dispatcher.request({
-          origin: url.origin,
-          path: url.pathname.replace(/\/$/, '') + path,
-          method,
-          headers: { ...headers, authorization: `Bearer ${token}` },
-          ...(body !== undefined && { body }),
-          signal,
-        });
-        return {
-          status: response.statusCode,
-          headers: joinHeaderValues(response.headers),
-          body: response.body,
-        };
-      },
+      send: (request) => exchange(dispatcher, url, request, { authorization: `Bearer ${token}` }),
       close: () => dispatcher.destroy(),
     };
   };

@@ -1,7 +1,8 @@
 import type { Dispatcher } from 'undici';
 import type { Clock, Ms } from '../env/clock.ts';
-import { joinHeaderValues, newDispatcher } from '../network/dispatcher.ts';
+import { newDispatcher } from '../network/dispatcher.ts';
 import { CredentialSource, type KubeCredentials } from './credentials.ts';
+import { exchange } from './exchange.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../client/transport.ts';
 
@@ -73,19 +74,8 @@ class PooledTransport implements Transport {
     await this.pool?.dispatcher.destroy();
   }
 
-  private async exchange(request: TransportRequest, credentials: KubeCredentials): Promise<TransportResponse> {
-    const { origin, pathname } = this.source.server;
-    const { signal } = request;
-    const message = {
-      origin,
-      // The server URL of a kubeconfig has a path when the API server is behind a gateway.
-      path: pathname.replace(/\/$/, '') + request.path,
-      method: request.method,
-      headers: { ...request.headers, ...credentials.headers },
-      ...(request.body === undefined ? {} : { body: request.body }),
-    };
-    const { statusCode, headers, body } = await this.dispatcherFor(credentials).request({ ...message, signal });
-    return { status: statusCode, headers: joinHeaderValues(headers), body };
+  private exchange(request: TransportRequest, credentials: KubeCredentials): Promise<TransportResponse> {
+    return exchange(this.dispatcherFor(credentials), this.source.server, request, credentials.headers);
   }
 
   private dispatcherFor({ fingerprint, tls }: KubeCredentials): Dispatcher {
