@@ -5,6 +5,7 @@ import {
   keyOf,
   type KubeClient,
   type KubeObject,
+  listPages,
   type ObjectKey,
   type Resource,
 } from 'controller-runtime/client';
@@ -21,19 +22,11 @@ export const PROFILES: Resource = { group: GROUP, version: VERSION, plural: PLUR
 export const PAGE_SIZE = 50;
 
 /** Asks the API server, so the list includes other managers' objects. Without a namespace, lists all namespaces. */
-export async function* listLiveProfiles(
+export const listLiveProfiles = (
   client: KubeClient,
   scope: { readonly namespace?: string; readonly labelSelector?: string },
   signal: AbortSignal,
-): AsyncGenerator<KubeObject> {
-  let next: string | undefined;
-  do {
-    const options = { ...scope, limit: PAGE_SIZE, signal, ...(next !== undefined && { continue: next }) };
-    const page = await client.list(PROFILES, options);
-    yield* page.items;
-    next = page.continue;
-  } while (next !== undefined);
-}
+): AsyncGenerator<KubeObject> => listPages(client, PROFILES, { ...scope, limit: PAGE_SIZE }, signal);
 
 /** Does nothing if the object is gone or a different object has its name. */
 export async function deleteProfileObject(

@@ -80,7 +80,6 @@ describe('KubeClient', () => {
     const operation = { op: 'remove', path: '/spec/size' } as const;
     await client.jsonPatch(widgets, keyFor('a'), [operation], { signal });
     await client.apply(widgets, keyFor('a'), { spec: {} }, { fieldManager: 'us', signal });
-    await client.apply(widgets, keyFor('a'), {}, { subresource: 'status', fieldManager: 'us', signal });
     await client.mergePatch(widgets, keyFor('a'), {}, { dryRun: true, signal });
     await client.create(widgets, 'default', {}, { dryRun: true, signal });
     const path = '/apis/example.org/v1/namespaces/default/widgets';
@@ -89,7 +88,6 @@ describe('KubeClient', () => {
     ).to.deep.equal([
       ['PATCH', `${path}/a`, 'application/json-patch+json', '[{"op":"remove","path":"/spec/size"}]'],
       ['PATCH', `${path}/a?fieldManager=us&force=true`, 'application/apply-patch+yaml', '{"spec":{}}'],
-      ['PATCH', `${path}/a/status?fieldManager=us&force=true`, 'application/apply-patch+yaml', '{}'],
       ['PATCH', `${path}/a?dryRun=All`, 'application/merge-patch+json', '{}'],
       ['POST', `${path}?dryRun=All`, 'application/json', '{}'],
     ]);

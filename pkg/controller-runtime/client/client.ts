@@ -75,11 +75,10 @@ export function createKubeClient({ transport, clock }: KubeClientOptions): KubeC
       return patch(doing, objectPath(resource, key), 'json-patch+json', operations, signal);
     },
 
-    async apply(resource, key, object, { subresource, fieldManager, signal }) {
-      const verb = subresource === undefined ? 'applying' : `applying ${subresource} of`;
-      const path = objectPath(resource, key, subresource) + query({ fieldManager, force: 'true' });
+    async apply(resource, key, object, { fieldManager, signal }) {
+      const path = objectPath(resource, key) + query({ fieldManager, force: 'true' });
       // The body is JSON, which is valid YAML.
-      return patch(describeRequest(verb, resource, key), path, 'apply-patch+yaml', object, signal);
+      return patch(describeRequest('applying', resource, key), path, 'apply-patch+yaml', object, signal);
     },
 
     async delete(resource, key, { uid, signal }) {

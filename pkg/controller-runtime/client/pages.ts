@@ -3,14 +3,21 @@ import type { KubeClient, KubeObject, Resource, Selection } from './types.ts';
 /** The page size of kubectl. */
 const PAGE_SIZE = 500;
 
-/** Lists all objects in pages, so that the API server's answers stay small. @throws KubeError */
-export async function listAll(client: KubeClient, resource: Resource, selection: Selection, signal: AbortSignal) {
-  const items: KubeObject[] = [];
+/** Yields all objects. They are listed in pages, so that the API server's answers stay small. @throws KubeError */
+export async function* listPages(
+  client: KubeClient,
+  resource: Resource,
+  { limit = PAGE_SIZE, ...selection }: Selection & { readonly limit?: number },
+  signal: AbortSignal,
+): AsyncGenerator<KubeObject> {
   let next: string | undefined;
   do {
-    const page = await client.list(resource, { ...selection, limit: PAGE_SIZE, continue: next, signal });
-    items.push(...page.items);
+    const page = await client.list(resource, { ...selection, limit, continue: next, signal });
+    yield* page.items;
     next = page.continue;
   } while (next !== undefined);
-  return items;
 }
+
+/** @throws KubeError */
+export const listAll = (client: KubeClient, resource: Resource, selection: Selection, signal: AbortSignal) =>
+  Array.fromAsync(listPages(client, resource, selection, signal));

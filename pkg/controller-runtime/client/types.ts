@@ -68,7 +68,6 @@ export interface PatchOptions extends CreateOptions {
 }
 
 export interface ApplyOptions {
-  readonly subresource?: 'status';
   /** The name under which `metadata.managedFields` records the fields of the applied object. */
   readonly fieldManager: string;
   readonly signal: AbortSignal;
