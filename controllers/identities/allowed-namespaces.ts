@@ -1,4 +1,5 @@
 import type { AllowedNamespaces, LabelSelector } from '../../api/external/identity.ts';
+import { isLabelValue } from '../../pkg/fargate/fargate-pods.ts';
 import * as E from 'fp-ts/lib/Either.js';
 
 /** `dependsOnLabels` means that `selector` must match the Namespace's labels. */
@@ -41,19 +42,15 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-// These patterns accept the same texts as Kubernetes' IsQualifiedName and IsValidLabelValue (apimachinery,
-// util/validation).
-const NAME = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const MAX_SUBDOMAIN = 253;
 
+/** Accepts the same texts as Kubernetes' IsQualifiedName (apimachinery, util/validation). */
 function isLabelKey(key: string): boolean {
   const slash = key.indexOf('/');
   const [prefix, name] = slash === -1 ? [undefined, key] : [key.slice(0, slash), key.slice(slash + 1)];
-  return NAME.test(name) && (prefix === undefined || (prefix.length <= MAX_SUBDOMAIN && SUBDOMAIN.test(prefix)));
+  return isLabelValue(name) && (prefix === undefined || (prefix.length <= MAX_SUBDOMAIN && SUBDOMAIN.test(prefix)));
 }
-
-const isLabelValue = (value: string): boolean => value === '' || NAME.test(value);
 
 /**
  * Evaluates a selector as Kubernetes' LabelSelectorAsSelector does: each requirement must be met, and an absent label
@@ -78,7 +75,7 @@ const requirementsOf = ({ matchLabels = {}, matchExpressions = [] }: LabelSelect
 
 function findRequirementProblem({ key, operator, values }: Requirement): string | undefined {
   if (!isLabelKey(key)) return `"${key}" is not a label key`;
-  const invalid = values.find((value) => !isLabelValue(value));
+  const invalid = values.find((value) => value !== '' && !isLabelValue(value));
   if (invalid !== undefined) return `"${invalid}" is not a label value`;
   switch (operator) {
     case 'In':

@@ -4,8 +4,11 @@ import type { ObjectMeta } from 'controller-runtime/schema';
 /** EKS sets this label on each pod that it admits to Fargate. On other pods, users request a profile with it. */
 export const PROFILE_LABEL = 'eks.amazonaws.com/fargate-profile';
 
-/** EKS cannot label the pods of a profile whose name is not a valid label value, such as a name of 64 characters. */
-export const isLabelValue = (profile: string): boolean => /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(profile);
+/**
+ * Whether the text can be the value of a label, or the name in its key. Unlike Kubernetes, it refuses the empty value.
+ * EKS cannot label the pods of a profile with any other name, such as a name of 64 characters.
+ */
+export const isLabelValue = (text: string): boolean => /^[A-Za-z0-9](?:[\w.-]{0,61}[A-Za-z0-9])?$/.test(text);
 
 /**
  * Returns the object whose controller recreates the pod, or `null`. For the ReplicaSet of a Deployment, whose name ends

@@ -5,6 +5,7 @@ import { type Ms, parseDuration } from 'controller-runtime/env';
 import { parseAddress } from 'controller-runtime/http';
 import type { LoggingFormat } from 'controller-runtime/log';
 import { LEASE_SAFETY_MARGIN, parseServiceEndpoints, type ServiceEndpoint } from '../../../pkg/cloud/index.ts';
+import { isLabelValue } from '../../../pkg/fargate/fargate-pods.ts';
 import { parseDiagnostics } from './diagnostics-flags.ts';
 import { DEFAULT_CONCURRENCY, FLAGS, IGNORED_FLAGS, type FlagName, type Flag } from './flags.ts';
 import { parseLeaseId, type LeaseId } from '../lease-name.ts';
@@ -203,7 +204,7 @@ function wholeNumber(name: FlagName, text: Text, least: number): number {
 
 /** Requires a valid label value, because the API server would refuse any other in a label selector. */
 function labelValue(name: FlagName, text: Text): string {
-  if (/^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(text(name))) return text(name);
+  if (isLabelValue(text(name))) return text(name);
   throw new Error(
     `--${name}: "${text(name)}" is not the value of a label; use up to 63 letters, digits, "-", "_" and ".", beginning and ending with a letter or digit`,
   );
