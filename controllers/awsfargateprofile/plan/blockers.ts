@@ -80,15 +80,7 @@ function findAccountBlocker(desired: Desired, { cluster, roles }: Observed): Rea
  */
 export function findProfileBlocker(desired: Desired, observed: Observed, profile: DesiredProfile): Reason | undefined {
   const found = findProfile(observed.profiles, profile.name);
-  // An adopted profile would count as the successor of the former one, which would then be deleted.
-  const isAdopted = found === undefined || !isStamped(desired, found);
-  const former = desired.isReplaceable || !isAdopted ? undefined : findFormerProfile(desired, observed, found);
-  if (former !== undefined) {
-    const field = `the name is ${former.name} in AWS, but ${profile.name} in the spec`;
-    const { isProvisioned } = desired;
-    return newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned });
-  }
-  if (found === undefined) return undefined;
+  if (found === undefined) return findFormerProfile(desired, observed, profile);
   const differences = describeDifferences(desired, observed, found);
   const ownership = ownershipOf(desired, found);
   if (ownership.kind === 'foreign') {
@@ -109,6 +101,9 @@ export function findProfileBlocker(desired: Desired, observed: Observed, profile
       );
     }
   }
+  // An adopted profile would count as the successor of the former one, which would then be deleted.
+  const former = isStamped(desired, found) ? undefined : findFormerProfile(desired, observed, profile);
+  if (former !== undefined) return former;
   const stays =
     differences.length > 0 && found.status === ACTIVE && whyDeletable(desired, observed, found) === undefined;
   return stays
@@ -116,15 +111,16 @@ export function findProfileBlocker(desired: Desired, observed: Observed, profile
     : undefined;
 }
 
-/** Finds a profile of the object that has a different name from the spec's and must not be deleted. */
-const findFormerProfile = (
-  desired: Desired,
-  observed: Observed,
-  found: FargateProfile | undefined,
-): FargateProfile | undefined =>
-  oursOf(desired, observed.profiles).find(
-    (each) => each !== found && whyDeletable(desired, observed, each) === undefined,
+/** With updateStrategy Reject, a profile with a different name from the spec's stays unless it may be deleted. */
+function findFormerProfile(desired: Desired, observed: Observed, profile: DesiredProfile): Reason | undefined {
+  const { isReplaceable, isProvisioned } = desired;
+  const former = oursOf(desired, observed.profiles).find(
+    (each) => each.name !== profile.name && whyDeletable(desired, observed, each) === undefined,
   );
+  if (isReplaceable || former === undefined) return undefined;
+  const field = `the name is ${former.name} in AWS, but ${profile.name} in the spec`;
+  return newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned });
+}
 
 export function findRoleBlocker(desired: Desired, observed: Observed, role: DesiredRole): Reason | undefined {
   const { isProvisioned } = desired;
