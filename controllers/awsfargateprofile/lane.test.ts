@@ -281,18 +281,6 @@ describe('Lanes', () => {
       await clock.advance(1);
       expect(turnOf(b)).to.equal('go');
     });
-
-    it('after a start, as recorded in status, once', () => {
-      const [a] = putThree();
-      lanes.seed(LANE, () => [{ profile: 'team-a_c', doing: 'being deleted' }]);
-      expect(turnOf(a)).to.equal('team-a_c is being deleted, as a stranger');
-      expect(lanes.take(LANE, a, 'team-a_c', 'being deleted'), 'a change of the same profile').to.equal(undefined);
-      lanes.release(LANE, a);
-      lanes.sawNoChange(LANE, 'team-a_c', a);
-      lanes.seed(LANE, () => expect.fail('the lane is known'));
-      lanes.seed('an idle lane', () => []);
-      lanes.seed('an idle lane', () => expect.fail('the lane is known'));
-    });
   });
 
   it('learn of the change of a stranger from a survey, unless they know of a newer change', () => {

@@ -16,8 +16,8 @@ import { hasChangeInProgress } from './model/at-rest.ts';
 
 // EKS creates or deletes one Fargate profile of a cluster at a time. Each EKS cluster has a lane, a queue of the
 // objects that want such a change, which avoids calls that EKS would refuse. If a lane is wrong, EKS refuses such a
-// call, and nothing else happens. A lane stores what EKS has answered. The order of the objects is not stored: it is
-// computed from the caches and from memory (memory.ts) when a reconcile needs it.
+// call, and nothing else happens. A lane stores what EKS has answered, so it is empty after a start. The order of the
+// objects is not stored: it is computed from the caches and from memory (memory.ts) when a reconcile needs it.
 
 interface InFlight {
   readonly profile: string;
@@ -72,16 +72,6 @@ export class Lanes {
 
   constructor(options: LanesOptions) {
     this.options = options;
-  }
-
-  /**
-   * Fills the lane of an EKS cluster if this process has no such lane yet, for example after a start. The changes count
-   * as other clients' changes until a reconcile of the object that owns the profile has seen them.
-   */
-  seed(lane: string, findChanges: () => readonly Pick<InFlight, 'profile' | 'doing'>[]): void {
-    if (this.lanes.peek(lane) !== undefined) return;
-    this.lanes.set(lane, FREE);
-    for (const { profile, doing } of findChanges()) this.saw(lane, profile, doing);
   }
 
   /**

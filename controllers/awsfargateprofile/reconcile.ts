@@ -20,7 +20,6 @@ import {
   formatLocation,
   isNeverBegun,
   isTooLong,
-  locationOf,
   recordOf,
   readRecord,
   isEntryOf,
@@ -30,7 +29,6 @@ import { PersistentErrors } from '../shared/persistent-errors.ts';
 import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
-import { listSiblings } from '../shared/caches.ts';
 import { completeEksClusterFacts, openSession } from './aws/session.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { plan } from './plan/plan.ts';
@@ -49,7 +47,7 @@ import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
 import { findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
 import type { Lanes } from './lane.ts';
 import type { Desired } from './model/desired-state.ts';
-import { changesInProgress, hasChangeInProgress } from './model/at-rest.ts';
+import { hasChangeInProgress } from './model/at-rest.ts';
 import { type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileResult } from './model/result.ts';
@@ -222,7 +220,6 @@ export class Reconciler {
       this.finishUnread({ object, end: reason, isAuthenticated: true }, goal, context);
     const { region, eksCluster } = goal.target;
     const lane = formatLocation({ account: session.account, region, eksCluster });
-    lanes.seed(lane, () => this.changesOnRecord(lane, object));
     // Without its status, for example after a move, an object at rest may look unfinished. Only EKS shows the
     // difference, so this object does not wait for its turn.
     const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
@@ -447,13 +444,6 @@ export class Reconciler {
         : newReason('Outdated', { because: 'AWS has to be read once more before the object may go' });
     const after = observedAfter(observed, execution.steps);
     return { object: state.object, end, facts: { desired, observed, after, plan: planned }, execution, record };
-  }
-
-  private changesOnRecord(lane: string, object: AWSFargateProfile) {
-    return listSiblings(object, this.options.profiles).flatMap((sibling) => {
-      const location = locationOf(sibling);
-      return location.kind === 'known' && formatLocation(location) === lane ? changesInProgress(sibling) : [];
-    });
   }
 
   /** Finishes a reconcile that has ended before AWS was read completely. */

@@ -5,24 +5,15 @@ import { rawConditions } from '../../shared/object-state.ts';
 import { recordOf } from '../../shared/record.ts';
 import { describeTransit } from './profile-status.ts';
 
-/** Returns the changes that, by status and record, EKS may be making to the object's Fargate profiles. */
-export function changesInProgress(
-  object: AWSFargateProfile,
-): readonly { readonly profile: string; readonly doing: string }[] {
+/** Whether, by status and record, EKS may be changing one of the object's Fargate profiles. */
+export function hasChangeInProgress(object: AWSFargateProfile): boolean {
   const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
-  const shown = [{ name: profileName, status: profileStatus }, ...predecessors].flatMap(({ name, status }) => {
-    const doing = describeTransit(status);
-    return name === undefined || doing === undefined ? [] : [{ profile: name, doing }];
-  });
-  const requested = recordOf(object).profiles.flatMap(({ name, requestedAt, served }) =>
-    requestedAt === undefined || served === true || shown.some(({ profile }) => profile === name)
-      ? []
-      : [{ profile: name, doing: 'being created' }],
+  const shown = [{ name: profileName, status: profileStatus }, ...predecessors];
+  return (
+    shown.some(({ name, status }) => name !== undefined && describeTransit(status) !== undefined) ||
+    recordOf(object).profiles.some(({ requestedAt, served }) => requestedAt !== undefined && served !== true)
   );
-  return [...shown, ...requested];
 }
-
-export const hasChangeInProgress = (object: AWSFargateProfile): boolean => changesInProgress(object).length > 0;
 
 export function isAtRest({ metadata, status }: KubeObject): boolean {
   return (
