@@ -52,6 +52,7 @@ describe('the drain of a predecessor', () => {
   let pods: readonly ObjectMeta[] | Error;
   let answer: Eviction | Error;
   let takes: number;
+  let opensAfter: number;
   let timeLeft: number;
   let blocker: string | undefined;
   let obstacleOfRecord: Obstacle | undefined;
@@ -61,7 +62,7 @@ describe('the drain of a predecessor', () => {
     [counted, opened] = [[], undefined];
     pods = [aPod('a'), aPod('b')];
     answer = { kind: 'accepted' };
-    [takes, timeLeft] = [0, 10_000];
+    [takes, opensAfter, timeLeft] = [0, 0, 10_000];
     [blocker, obstacleOfRecord] = [undefined, undefined];
   });
 
@@ -71,9 +72,10 @@ describe('the drain of a predecessor', () => {
     live: { ...services.live, findBlocker: async () => blocker },
     mutationTimeLeft: () => timeLeft,
     recordEviction: (kind) => void counted.push(kind),
-    openPods: async () =>
-      opened ??
-      E.right({
+    openPods: async () => {
+      if (opensAfter > 0) await new Promise<void>((resolve) => services.clock.after(opensAfter, resolve));
+      if (opened !== undefined) return opened;
+      return E.right({
         async *list() {
           lists += 1;
           if (pods instanceof Error) throw pods;
@@ -86,7 +88,8 @@ describe('the drain of a predecessor', () => {
           return answer;
         },
         close: async () => void (closed += 1),
-      }),
+      });
+    },
     writeRecord: async (reconcile, record) => {
       expect(evicted, 'evicted before the record was written').to.deep.equal([]);
       recorded.push(record.profiles.find(({ name }) => name === OLD)?.drainSince);
@@ -183,6 +186,17 @@ describe('the drain of a predecessor', () => {
     expect(obstacle)
       .to.nested.include({ 'reason.name': 'Draining' })
       .and.not.to.have.nested.property('reason.facts.problem');
+  });
+
+  it('closes a way in that opens after its deadline', async () => {
+    opensAfter = 20_000;
+    const ended = guard(REMOVAL, drainingReconcile());
+    await services.clock.advance(15_000);
+    const obstacle = await ended;
+    expect(obstacle).to.have.nested.property('reason.facts.problem').that.is.an('object');
+    expect(closed).to.equal(0);
+    await services.clock.advance(5_000);
+    expect({ closed, lists, evicted }).to.deep.equal({ closed: 1, lists: 0, evicted: [] });
   });
 
   it('ends at its timeout, and tells the deletion what it leaves', async () => {

@@ -31,8 +31,8 @@ export interface DrainServices extends LiveGuardServices {
 /** The interval between a drain's steps. A reconcile that another event triggers sooner reuses the last result. */
 export const DRAIN_INTERVAL: Ms = 10_000;
 /**
- * The time limit for connecting to the workload cluster, and for listing its pods, because a reconcile occupies a
- * worker.
+ * The time limit for connecting to the workload cluster, and for listing its pods, because the workqueue limits how many
+ * objects are reconciled at the same time.
  */
 const LIST_LIMIT: Ms = 15_000;
 /** No eviction begins later than this after the first one. Each eviction has its own limit. */
@@ -73,7 +73,12 @@ async function ask(
   const { clock } = services;
   const { target, desired } = reconcile;
   const { now } = desired;
-  const open = () => services.openPods(reconcile.session, target, drain);
+  const open = async (signal: AbortSignal) => {
+    const result = await services.openPods(reconcile.session, target, drain);
+    // After the deadline, nobody else closes the connections.
+    if (signal.aborted && E.isRight(result)) await result.right?.close();
+    return result;
+  };
   const opened = await attempt(reconcile, () => withDeadline(clock, LIST_LIMIT, reconcile.signal, 'the way in', open));
   const access = E.isRight(opened) ? opened.right : undefined;
   const problem = E.isLeft(opened) ? opened.left : undefined;
