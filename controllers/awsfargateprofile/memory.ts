@@ -5,7 +5,7 @@ import type { Unanswered } from './update-record.ts';
 import { type Reason, type ReasonName, type SiblingChange, isEndedBySibling } from './reasons/reasons.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
-import type { Drained, Mutation } from './model/change.ts';
+import type { Mutation } from './model/change.ts';
 import type { Announced } from './model/result.ts';
 import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
@@ -41,15 +41,6 @@ export interface RetryState {
   /** What the last report announced in events. `undefined` until this process first reports the object. */
   readonly announced?: Announced;
   readonly clusterGoneSince?: Ms;
-  readonly drain?: Asked;
-}
-
-/** The last request to the workload cluster about a predecessor's pods, and its result. */
-export interface Asked {
-  readonly predecessor: string;
-  readonly generation: number;
-  readonly at: Ms;
-  readonly result: Reason<'Draining'> | Drained;
 }
 
 /** A failed change, which is not sent again before `notBefore`, unless the spec changes. */
@@ -90,7 +81,7 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
  * that `notices` report, and the retries of a predecessor that EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
-  { recorded, unanswered, surveyed, announced, clusterGoneSince, drain, refused = [], recovery, waiting }: RetryState,
+  { recorded, unanswered, surveyed, announced, clusterGoneSince, refused = [], recovery, waiting }: RetryState,
   notices: readonly Reason[] = [],
   now: Ms = 0,
 ): RetryState {
@@ -105,7 +96,6 @@ export function withSuccess(
     ...(announced !== undefined && { announced }),
     ...(clusterGoneSince !== undefined && { clusterGoneSince }),
     ...(removing !== undefined && recovery !== undefined && { recovery }),
-    ...(removing !== undefined && drain !== undefined && { drain }),
     ...(first !== undefined && withWait({ ...(waiting && { waiting }) }, first, now)),
     ...(kept.length > 0 && { refused: kept }),
   };

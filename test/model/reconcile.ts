@@ -248,15 +248,14 @@ function remember({ retryStore, lanes }: Kept, { retries, lanes: known }: Memory
 }
 
 function memoryOf({ retryStore, lanes }: Kept): Memory {
-  // The memory of announced events is omitted: it only prevents events, and would multiply the states. The memory of
-  // pods is omitted, because passes are so far apart that each reads the pods again.
+  // The memory of announced events is omitted: it only prevents events, and would multiply the states.
   const retries = [...retryStore['entries']]
     .map(
       ([
         key,
         {
           uid,
-          state: { announced: _announced, drain: _drain, ...state },
+          state: { announced: _announced, ...state },
         },
       ]) => [key, { uid, state }] as const,
     )

@@ -205,29 +205,5 @@ describe('the drain of a predecessor', () => {
     expect(reconcile.drained?.because).to.equal('timeout');
     expect(reconcile.drained?.stopped).to.deep.include({ count: 2, unmoved: 2 });
     expect({ evicted, recorded }).to.deep.equal({ evicted: [], recorded: [] });
-    expect(await drain(reconcile), 'when the deletion is tried again').to.equal('delete');
-    expect(lists).to.equal(1);
-  });
-
-  it('asks again after ten seconds only', async () => {
-    const reconcile = drainingReconcile();
-    await drain(reconcile);
-    expect(await drain(reconcile)).to.equal('Draining');
-    expect(lists).to.equal(1);
-    await services.clock.advance(10_000);
-    evicted = [];
-    await drain(reconcile);
-    expect(lists).to.equal(2);
-  });
-
-  it('asks again at once when its time is over, and after a change of the spec', async () => {
-    const reconcile = drainingReconcile();
-    await drain(reconcile);
-    const { object, desired, record } = reconcile;
-    await drain({ ...reconcile, desired: { ...desired, record, now: NOW + 10 * MINUTE } });
-    expect(lists, 'when its time is over').to.equal(2);
-    evicted = [];
-    await drain({ ...reconcile, object: { ...object, metadata: { ...object.metadata, generation: 2 } } });
-    expect(lists, 'after a change').to.equal(3);
   });
 });

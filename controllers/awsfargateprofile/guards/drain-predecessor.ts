@@ -13,9 +13,9 @@ import {
   toDrainPod,
 } from '../drain/drain.ts';
 import { type OpenPods, type PodAccess, describeProblem } from '../drain/open-pods.ts';
-import type { Mutation } from '../model/change.ts';
+import type { Drained, Mutation } from '../model/change.ts';
 import { withDrainSince } from '../record-changes.ts';
-import type { Asked } from '../memory.ts';
+import type { Reason } from '../reasons/reasons.ts';
 import { type LiveGuardServices, newLiveGuards } from './checks.ts';
 import { type Obstacle, type Preparation, type ReconcileState, stop } from './guards.ts';
 
@@ -28,8 +28,6 @@ export interface DrainServices extends LiveGuardServices {
   readonly writeRecord: (reconcile: ReconcileState, record: ReconcileState['record']) => Promise<Obstacle | undefined>;
 }
 
-/** The interval between a drain's steps. A reconcile that another event triggers sooner reuses the last result. */
-export const DRAIN_INTERVAL: Ms = 10_000;
 /**
  * The time limit for connecting to the workload cluster, and for listing its pods, because the workqueue limits how many
  * objects are reconciled at the same time.
@@ -48,8 +46,7 @@ export function drainPredecessor(services: DrainServices): Preparation {
   return async (mutation, reconcile) => {
     const drain = drainBefore(mutation, reconcile.desired, reconcile.observed);
     if (drain === undefined) return undefined;
-    const known = findRecent(reconcile, drain, services.clock.monotonic());
-    const result = known?.result ?? (await ask(services, drain, mutation, reconcile));
+    const result = await drainOnce(services, drain, mutation, reconcile);
     if ('kind' in result) return result;
     if ('name' in result) return stop(result);
     reconcile.drained = result;
@@ -57,19 +54,12 @@ export function drainPredecessor(services: DrainServices): Preparation {
   };
 }
 
-function findRecent({ retry, object, desired }: ReconcileState, drain: Drain, now: Ms): Asked | undefined {
-  const { drain: asked } = retry.state;
-  const isSame = asked?.predecessor === drain.predecessor && asked.generation === object.metadata.generation;
-  if (!isSame || now - asked.at >= DRAIN_INTERVAL) return undefined;
-  return 'name' in asked.result && desired.now >= drain.until ? undefined : asked;
-}
-
-async function ask(
+async function drainOnce(
   services: DrainServices,
   drain: Drain,
   mutation: Mutation,
   reconcile: ReconcileState,
-): Promise<Asked['result'] | Obstacle> {
+): Promise<Reason<'Draining'> | Drained | Obstacle> {
   const { clock } = services;
   const { target, desired } = reconcile;
   const { now } = desired;
@@ -85,7 +75,7 @@ async function ask(
   try {
     const found = problem ?? (access === undefined ? [] : await list(clock, access, drain, reconcile));
     const step = nextStep(drain, found, now);
-    if (step.kind === 'over') return remember(reconcile, clock, drain, step.drained);
+    if (step.kind === 'over') return step.drained;
     for (const guard of newLiveGuards(services)) {
       const obstacle = await guard(mutation, reconcile);
       if (obstacle !== undefined) return obstacle;
@@ -96,25 +86,10 @@ async function ask(
     if (obstacle !== undefined) return obstacle;
     const evicted = access === undefined ? NONE : await evict(services, access, step.evict, reconcile);
     const why = 'problem' in found ? found : evicted.problem;
-    const reason = drainingReason(drain, step, evicted.answers, { now, problem: why, begins });
-    const { begins: _once, ...facts } = reason.facts;
-    remember(reconcile, clock, drain, { ...reason, facts });
-    return reason;
+    return drainingReason(drain, step, evicted.answers, { now, problem: why, begins });
   } finally {
     await access?.close();
   }
-}
-
-function remember<A extends Asked['result']>(
-  { retry, object }: ReconcileState,
-  clock: Clock,
-  drain: Drain,
-  result: A,
-): A {
-  const { predecessor } = drain;
-  const asked = { predecessor, generation: object.metadata.generation ?? 0, at: clock.monotonic(), result };
-  retry.update((state) => ({ ...state, drain: asked }));
-  return result;
 }
 
 function list(
