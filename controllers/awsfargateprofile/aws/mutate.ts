@@ -46,7 +46,7 @@ function carryOut(
     case 'untagRole':
       return done(roles.untag(mutation.name, mutation.keys));
     case 'createAccessEntry':
-      return done(accessEntries.create(cluster, mutation.principal), (accessEntry) => ({ accessEntry }));
+      return done(accessEntries.create(cluster, mutation.principal));
     case 'deleteAccessEntry':
       return done(accessEntries.delete(cluster, mutation.principal));
   }

@@ -7,7 +7,6 @@ import {
   isNotPrepared,
   type AwsFailure,
   type Role,
-  type AccessEntry,
   type FargateProfile,
 } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
@@ -224,7 +223,6 @@ export type MutationOutcome =
       readonly kind: 'done';
       readonly profile?: FargateProfile;
       readonly role?: Role;
-      readonly accessEntry?: AccessEntry;
     }
   | { readonly kind: 'gone' }
   /**
