@@ -81,23 +81,19 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
  * that `notices` report, and the retries of a predecessor that EKS failed to delete, so that their backoff grows.
  */
 export function withSuccess(
-  { recorded, unanswered, surveyed, announced, clusterGoneSince, refused = [], recovery, waiting }: RetryState,
+  { refused = [], recovery, waiting, trustRejected: _over, ...kept }: RetryState,
   notices: readonly Reason[] = [],
   now: Ms = 0,
 ): RetryState {
-  const kept = refused.filter(({ reason }) => notices.includes(reason));
+  const reported = refused.filter(({ reason }) => notices.includes(reason));
   const removing = notices.find(({ name }) => name === 'Draining' || name === 'RemovingPredecessor');
   // A refusal has its own time, so the wait of the replacement continues next to it.
-  const first = removing ?? kept[0]?.reason;
+  const first = removing ?? reported[0]?.reason;
   return {
-    ...(recorded !== undefined && { recorded }),
-    ...(unanswered !== undefined && { unanswered }),
-    ...(surveyed !== undefined && { surveyed }),
-    ...(announced !== undefined && { announced }),
-    ...(clusterGoneSince !== undefined && { clusterGoneSince }),
+    ...kept,
     ...(removing !== undefined && recovery !== undefined && { recovery }),
     ...(first !== undefined && withWait({ ...(waiting && { waiting }) }, first, now)),
-    ...(kept.length > 0 && { refused: kept }),
+    ...(reported.length > 0 && { refused: reported }),
   };
 }
 
