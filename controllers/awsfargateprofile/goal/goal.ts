@@ -94,17 +94,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   const unwanted = isRetained(object) ? 'retain' : 'delete';
   const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
   const found = deletionTarget(inputs);
-  if (found !== undefined) {
-    const { target } = found;
-    return {
-      kind: 'pursue',
-      target,
-      targetSource: found.targetSource,
-      controlPlaneFacts: undefined,
-      unwanted,
-      abandonment,
-    };
-  }
+  if (found !== undefined) return leave(found.target, found.targetSource, unwanted, abandonment);
   if (controlPlane.kind === 'unknown') return hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
   const record = recordOf(object);
   // Nothing was created in AWS, and the control plane may not exist anymore: the deletion of a Cluster can remove it
@@ -163,6 +153,13 @@ const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>
 
 const hold = (reason: Reason): Goal => ({ kind: 'hold', reason });
 
+const leave = (
+  target: Target,
+  targetSource: TargetSource,
+  unwanted: UnwantedPolicy,
+  abandonment: Abandonment,
+): PursueGoal => ({ kind: 'pursue', target, targetSource, controlPlaneFacts: undefined, unwanted, abandonment });
+
 /** Returns the causes in the words of Cluster API's `Paused` condition. */
 function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
   return [
@@ -181,10 +178,7 @@ const MOVE_PATIENCE: Ms = 30_000;
  * `clusterGoneFor` is the time since the Cluster was first found missing. It is `undefined` if the Cluster exists, if
  * the cache does not know, or if the object has none.
  */
-export function reasonForVanishedCluster(
-  { object }: ReconcileInputs,
-  clusterGoneFor: Ms | undefined,
-): Reason | undefined {
+function reasonForVanishedCluster({ object }: ReconcileInputs, clusterGoneFor: Ms | undefined): Reason | undefined {
   if (clusterGoneFor === undefined || clusterGoneFor >= MOVE_PATIENCE) return undefined;
   return newReason('ClusterVanished', { cluster: clusterKey(object), remaining: MOVE_PATIENCE - clusterGoneFor });
 }
@@ -193,7 +187,7 @@ export function reasonForVanishedCluster(
  * `clusterctl move` first pauses the Cluster, and deletes the Cluster's objects before the Cluster. So if the Cluster
  * exists and is not paused, clusterctl's mark on the object is left over from a failed move.
  */
-export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
+function goalForMovedObject({ object, cluster }: ReconcileInputs, isPaused: boolean): Goal {
   const isLeftOver = cluster.kind === 'found' && !isMoving(cluster.object) && !isPaused;
   // Without a Cluster, clusterctl's mark on an object that is not being deleted is left over, because clusterctl
   // deletes an object right after it has marked it.
@@ -203,7 +197,7 @@ export function goalForMovedObject({ object, cluster }: ReconcileInputs, isPause
     'MoveAbandoned',
     cluster.kind === 'found' ? { cluster: keyText(keyOf(cluster.object)) } : {},
   );
-  return { kind: 'hold', reason };
+  return hold(reason);
 }
 
 /** Whether the EKS cluster is being deleted, or will be once Cluster API has drained the deleted Cluster's workers. */
@@ -226,7 +220,7 @@ function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
   if (!isRetained(object) || isClusterLeaving(inputs)) return undefined;
   // Only the control plane shows whether there is still an EKS cluster to delete.
   return controlPlane.kind === 'unknown' && isClusterDeleted(inputs)
-    ? { kind: 'hold', reason: unreadableReason(CONTROL_PLANE_KIND, controlPlane) }
+    ? hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane))
     : { kind: 'release' };
 }
 
@@ -235,20 +229,13 @@ function goalForRetainedDeletion(inputs: ReconcileInputs): Goal | undefined {
  * deletion of the EKS cluster. Without a recorded location, this begins only when the control plane itself is being
  * deleted.
  */
-export function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
+function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target): Goal | undefined {
   const { object, controlPlane } = inputs;
   const isBegun = locationOf(object).kind === 'known';
   const isControlPlaneGoing = controlPlane.kind === 'found' && isDeleting(controlPlane.object);
-  if (!isClusterLeaving(inputs) || !isRetained(object)) return undefined;
-  return isBegun || (isControlPlaneGoing && hasFinalizer(object))
-    ? {
-        kind: 'pursue',
-        target,
-        targetSource: 'controlPlane',
-        controlPlaneFacts: undefined,
-        unwanted: 'retain',
-        abandonment: 'removeFinalizer',
-      }
+  const isNeeded = isBegun || (isControlPlaneGoing && hasFinalizer(object));
+  return isNeeded && isRetained(object) && isClusterLeaving(inputs)
+    ? leave(target, 'controlPlane', 'retain', 'removeFinalizer')
     : undefined;
 }
 
