@@ -1,14 +1,13 @@
 import {
   type Nature,
   type Reason,
-  type ReportedFacts,
   REASONS,
   messageOf,
   natureOf,
   conditionTypeOf,
   newReason,
 } from '../controllers/awsfargateprofile/reasons/reasons.ts';
-import { REASON_EXAMPLES } from '../controllers/awsfargateprofile/testing/reason-examples.ts';
+import { type ReportedFacts, REASON_EXAMPLES } from '../controllers/awsfargateprofile/testing/reason-examples.ts';
 
 const NATURES: Readonly<Record<Nature, string>> = {
   wait: 'waits',

@@ -253,7 +253,7 @@ function readControlPlane(
 }
 
 /** An object that cannot be decoded must not count as deleted, so it is `unknown`. */
-export function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
+function toInputLookup<A>(lookup: TypedLookup<A>): InputLookup<A> {
   if (lookup.kind !== 'found') return lookup;
   const { object, decoded } = lookup;
   return E.isRight(decoded)

@@ -237,7 +237,7 @@ function findForeignRoleExcess({ role, limits, identity }: Desired, observed: Ob
  * Does not block the recreation of a provisioned object's deleted profile, because its pods may have joined the cluster
  * before.
  */
-export const findRolePathBlocker = (desired: Desired, observed: Observed): Reason | undefined =>
+const findRolePathBlocker = (desired: Desired, observed: Observed): Reason | undefined =>
   isCreationChecked(desired) ? findRolePathProblem(desired, observed, { isLive: false }) : undefined;
 
 /** False without a ready control plane, because then nothing is created, and the EKS cluster may not exist yet. */

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import type { ReadObstacle } from 'controller-runtime/cache';
-import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
+import { type ReportedFacts, REASON_EXAMPLES } from '../testing/reason-examples.ts';
 import { remedyForUnreadable } from './wording.ts';
 import {
   type Reason,
-  type ReportedFacts,
   REASONS,
   isEndedBySibling,
   isUnreported,

@@ -57,8 +57,6 @@ export type ReasonName = keyof typeof ALL_REASONS;
 export type Facts = { readonly [R in ReasonName]: (typeof ALL_REASONS)[R] extends ReasonSpec<infer F> ? F : never };
 const TABLE: { readonly [R in ReasonName]: ReasonSpec<Facts[R]> } = ALL_REASONS;
 
-export type ReportedFacts = Pick<Facts, keyof typeof REASONS>;
-
 /** Why a reconcile ended before AWS matched the spec, with the values for the texts. */
 export type Reason<R extends ReasonName = ReasonName> = {
   readonly [K in R]: { readonly name: K; readonly facts: Facts[K] };

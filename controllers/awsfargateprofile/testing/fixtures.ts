@@ -6,7 +6,7 @@ import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { CAPA_TAG, OWNER_TAG, EKS_CLUSTER, PROFILE, CREATED_AT, TRUST, aRole } from './builders.ts';
 
 /** The status of an AWSFargateProfile for which the controller has sent CreateFargateProfile. */
-export const CREATE_REQUESTED: AWSFargateProfileStatus = { profileName: PROFILE, createRequestedAt: CREATED_AT };
+const CREATE_REQUESTED: AWSFargateProfileStatus = { profileName: PROFILE, createRequestedAt: CREATED_AT };
 /** The status of an AWSFargateProfile whose Fargate profile has once been ACTIVE and matched the spec. */
 export const PROVISIONED: AWSFargateProfileStatus = { ...CREATE_REQUESTED, initialization: { provisioned: true } };
 

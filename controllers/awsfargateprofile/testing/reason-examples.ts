@@ -1,4 +1,6 @@
-import type { ReportedFacts } from '../reasons/reasons.ts';
+import type { Facts, REASONS } from '../reasons/reasons.ts';
+
+export type ReportedFacts = Pick<Facts, keyof typeof REASONS>;
 
 const ISSUE = {
   code: 'PodExecutionRoleAlreadyInUse',

@@ -141,7 +141,7 @@ type Write = (
 /**
  * Returns the object that the API server stores when it accepts a patch of its status. A patch of metadata is ignored.
  */
-export const storedObject = (object: AWSFargateProfile, status: AWSFargateProfileStatus | undefined) =>
+const storedObject = (object: AWSFargateProfile, status: AWSFargateProfileStatus | undefined) =>
   status === undefined ? object : { ...object, status };
 
 /** Returns a fake writer of AWSFargateProfiles, in which the function `write` answers each patch. */
@@ -175,7 +175,7 @@ export function reconcileStateFor(
 }
 
 /** Returns what a survey reads from the simulated AWS. */
-export function observedIn(aws: SimulatedAws, object: AWSFargateProfile): Observed {
+function observedIn(aws: SimulatedAws, object: AWSFargateProfile): Observed {
   const recorded = recordOf(object).roles.map(({ name }) => name);
   const names = [...new Set([roleNameOf(object) ?? ROLE, ...recorded])];
   const blockersOf = ({ inline }: SimulatedRole) =>
