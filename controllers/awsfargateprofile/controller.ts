@@ -39,11 +39,10 @@ import { connectWatches } from './watches.ts';
 
 const NAME = 'awsfargateprofile';
 
-export interface AWSFargateProfileControllerOptions {
+export interface ReconcilerEnvironment {
   readonly client: KubeClient;
   readonly caches: Caches;
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
-  readonly identities: Pick<Identities, 'onChange'>;
   readonly schema: ServedSchema;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;
@@ -51,18 +50,22 @@ export interface AWSFargateProfileControllerOptions {
   readonly watchFilter?: string;
   readonly managerRegion: string | undefined;
   readonly accounts: ControlPlaneAccounts;
-  readonly leadership: Leadership;
-  readonly recorder: EventRecorder;
-  readonly metrics: Metrics;
   readonly openPods: OpenPods;
-  readonly laneMetrics: LaneMetrics;
-  readonly profileMetrics: ProfileMetrics;
+  readonly leadership: Leadership;
   readonly clock: Clock;
   readonly random: Random;
+  readonly resync: Ms;
+}
+
+export interface AWSFargateProfileControllerOptions extends ReconcilerEnvironment {
+  readonly identities: Pick<Identities, 'onChange'>;
+  readonly recorder: EventRecorder;
+  readonly metrics: Metrics;
+  readonly laneMetrics: LaneMetrics;
+  readonly profileMetrics: ProfileMetrics;
   readonly logger: Logger;
   /** How many objects with the same namespace, region, and identity can be reconciled at the same time. */
   readonly concurrency: number;
-  readonly resync: Ms;
 }
 
 export function awsFargateProfileControllers(options: AWSFargateProfileControllerOptions): readonly Runnable[] {
@@ -103,28 +106,8 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
   return [controller, overlapController({ ...options, profileWriter })];
 }
 
-export type ReconcilerEnvironment = Pick<
-  AWSFargateProfileControllerOptions,
-  | 'client'
-  | 'caches'
-  | 'controlPlaneFinalizer'
-  | 'schema'
-  | 'sessions'
-  | 'limits'
-  | 'watchFilter'
-  | 'managerRegion'
-  | 'accounts'
-  | 'openPods'
-  | 'leadership'
-  | 'clock'
-  | 'random'
-  | 'resync'
->;
-
-export type ReconcilerParts = Pick<
-  ReconcilerOptions,
-  'profileWriter' | 'lanes' | 'recordTurnSpan' | 'recordEviction' | 'roleLocks' | 'retryStore' | 'recordEvent'
->;
+export type ReconcilerParts = ReturnType<typeof newReconcilerParts> &
+  Pick<ReconcilerOptions, 'recordTurnSpan' | 'recordEviction' | 'recordEvent'>;
 
 /** Creates the state that a reconciler keeps between reconciles. Parts of this state enqueue objects in `queue`. */
 export function newReconcilerParts(
