@@ -1,10 +1,11 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { type Registry, Counter, Gauge, Histogram } from 'prom-client';
+import { type Registry, Counter, Histogram } from 'prom-client';
 import type { Change, Store, TypedEntry, TypedStore } from 'controller-runtime/cache';
 import type { Eviction } from 'controller-runtime/client';
 import type { Leadership } from 'controller-runtime/election';
 import { type Ms, parseTimestamp } from 'controller-runtime/env';
 import { fieldAt, textAt } from 'controller-runtime/json';
+import { registerCollected } from 'controller-runtime/metrics';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { isDeleting, rawConditions } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
@@ -50,37 +51,27 @@ export interface ProfileMetrics {
 
 export function profileMetrics(registry: Registry): ProfileMetrics {
   const sources: ProfileMetricsSource[] = [];
-  const profiles = new Gauge({
+  const profiles = {
     name: 'capaf_awsfargateprofiles',
     help: 'Number of AWSFargateProfiles, by phase and by the reason of the condition after which the phase is named. Only the leader reports.',
     labelNames: ['phase', 'reason'],
-    registers: [],
-    collect() {
-      this.reset();
-      for (const { decoded } of sources.flatMap(entriesIn))
-        this.inc({ ...(isLeft(decoded) ? { phase: 'Invalid', reason: 'InvalidObject' } : phaseOf(decoded.right)) });
-    },
+  };
+  registerCollected(registry, profiles, (gauge) => {
+    gauge.reset();
+    for (const { decoded } of sources.flatMap(entriesIn))
+      gauge.inc({ ...(isLeft(decoded) ? { phase: 'Invalid', reason: 'InvalidObject' } : phaseOf(decoded.right)) });
   });
-  registry.registerMetric(profiles);
   const count = (
     labelName: string,
     labelsIn: (object: AWSFargateProfile) => readonly string[],
-    gauge: { readonly name: string; readonly help: string; readonly labels: readonly string[] },
+    { labels, ...metric }: { readonly name: string; readonly help: string; readonly labels: readonly string[] },
   ): void =>
-    registry.registerMetric(
-      new Gauge({
-        name: gauge.name,
-        help: gauge.help,
-        labelNames: [labelName],
-        registers: [],
-        collect() {
-          this.reset();
-          for (const label of gauge.labels) this.set({ [labelName]: label }, 0);
-          for (const { decoded } of sources.flatMap(entriesIn))
-            for (const label of isLeft(decoded) ? [] : labelsIn(decoded.right)) this.inc({ [labelName]: label });
-        },
-      }),
-    );
+    registerCollected(registry, { ...metric, labelNames: [labelName] }, (gauge) => {
+      gauge.reset();
+      for (const label of labels) gauge.set({ [labelName]: label }, 0);
+      for (const { decoded } of sources.flatMap(entriesIn))
+        for (const label of isLeft(decoded) ? [] : labelsIn(decoded.right)) gauge.inc({ [labelName]: label });
+    });
   count('reason', overlapsOf, {
     name: 'capaf_awsfargateprofiles_overlapping',
     help: 'Number of AWSFargateProfiles whose SelectorsOverlap condition is True, by its reason. Only the leader reports.',
@@ -188,15 +179,11 @@ export function laneMetrics(registry: Registry): LaneMetrics {
     registers: [registry],
   });
   const counts: (() => number)[] = [];
-  const waiting = new Gauge({
+  const waiting = {
     name: 'capaf_cluster_queue_waiting',
     help: 'Number of profiles that wait until EKS can change them.',
-    registers: [],
-    collect() {
-      this.set(counts.reduce((sum, count) => sum + count(), 0));
-    },
-  });
-  registry.registerMetric(waiting);
+  };
+  registerCollected(registry, waiting, (gauge) => gauge.set(counts.reduce((sum, count) => sum + count(), 0)));
   return {
     recordWait: (span) => waits.observe(span / 1_000),
     watchWaiting: (count) => counts.push(count),
