@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { NAMESPACE_TAG, OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { changeRoleByHand, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
@@ -169,6 +169,46 @@ describe('A predecessor', () => {
     world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: REPLACEMENT, issues: [] });
     await world.until('only the successor is left', () => world.names.join() === REPLACEMENT, HOUR);
     await world.deleteAndFinish('web');
+  });
+});
+
+describe('A restore that recreates objects in another order', () => {
+  const X = `arn:aws:iam::${ACCOUNT}:policy/x`;
+  const restored = async (shared: object): Promise<ReplaceableWorld> => {
+    const world = new ReplaceableWorld();
+    world.aws.admin.putPolicy({ name: 'x' });
+    world.start();
+    world.applyWith('web', { ...shared, roleAdditionalPolicies: [X] });
+    await world.ready('web');
+    world.applyWith('api', shared);
+    await world.until('the conflict', () => world.condition('api', 'Stalled')?.status === 'True', HOUR);
+    await world.stopAll();
+    const backups = ['api', 'web'].map((name) => structuredClone(world.profile(name)));
+    for (const name of ['api', 'web']) {
+      world.patch(PLURAL, name, { metadata: { finalizers: null } });
+      world.remove(PLURAL, name);
+    }
+    for (const backup of backups) {
+      const { name = '', labels, annotations, finalizers } = backup?.metadata ?? {};
+      world.create(PLURAL, { metadata: { name, labels, annotations, finalizers }, spec: backup?.['spec'] });
+    }
+    world.start();
+    await world.clock.advance(30 * MINUTE);
+    return world;
+  };
+
+  it('leaves the role of the serving profile as it is', async () => {
+    const world = await restored({ roleName: 'shared' });
+    expect(world.role('web', 'shared')?.attachedPolicies).to.include(X);
+    expect([world.shown(), world.condition('api', 'Stalled')?.reason]).to.deep.equal([
+      'True/Ready',
+      'RoleSettingsConflict',
+    ]);
+  });
+
+  it('leaves a profile to the object that created it', async () => {
+    const world = await restored({ profileName: 'one' });
+    expect([world.shown(), world.condition('api', 'Stalled')?.reason]).to.deep.equal(['True/Ready', 'ProfileNotOwned']);
   });
 });
 

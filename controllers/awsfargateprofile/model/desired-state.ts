@@ -122,7 +122,7 @@ export interface Circumstances {
   readonly isUnproven: boolean;
   /** Why nothing may be created now. Existing profiles and roles are still corrected and deleted. */
   readonly creationBlocker: Reason | undefined;
-  /** Set if an older object shares the managed role and wants different settings for it. */
+  /** Set if an object with precedence shares the managed role and wants different settings for it. */
   readonly roleConflict?: Reason;
   readonly place: AwsLocation;
   readonly limits: OperatorLimits;

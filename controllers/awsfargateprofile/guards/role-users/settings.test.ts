@@ -2,8 +2,13 @@ import { expect } from 'chai';
 import type { KubeObject } from 'controller-runtime/client';
 import { MemoryLogger } from 'controller-runtime/testing';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
-import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../../api/v1beta2/index.ts';
+import {
+  type AWSFargateProfile,
+  type AWSFargateProfileSpec,
+  RECORD_ANNOTATION,
+} from '../../../../api/v1beta2/index.ts';
 import { newCaches } from '../../../shared/caches.ts';
+import { EMPTY_RECORD, formatRecord } from '../../../shared/record.ts';
 import { newApi } from '../../testing/api.ts';
 import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
 import { messageOf } from '../../reasons/reasons.ts';
@@ -54,6 +59,11 @@ describe('settingsOfSharers', () => {
   const alike = { ...other, roleAdditionalPolicies: [logs, extra], additionalTags: { team: 'a' } };
   const young = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('web', YOUNG, spec);
   const old = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('api', OLD, spec);
+  const serving = (object: AWSFargateProfile) => {
+    const record = { ...EMPTY_RECORD, profiles: [{ name: ProfileName.of('web'), served: true as const }] };
+    const annotations = { [RECORD_ANNOTATION]: formatRecord(record, object) };
+    return { ...object, metadata: { ...object.metadata, annotations } };
+  };
   const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
 
   for (const [what, object, ...sharers] of [
@@ -61,6 +71,7 @@ describe('settingsOfSharers', () => {
     ['equal settings', young(alike), old({ ...alike, roleAdditionalPolicies: [extra, logs, extra] })],
     ['an absent rolePath and "/"', young(), old({ rolePath: '/' })],
     ['the older object', old(), young(other)],
+    ['the object whose profile has been ACTIVE, also if it is younger', serving(young()), old(other)],
     ['the object with the earlier name, if both have the same age', roleSharer('a', OLD), roleSharer('b', OLD, other)],
     ['a role of spec.roleARN', anObject({ spec: { roleARN } }), old(other)],
   ] as const)
@@ -82,6 +93,13 @@ describe('settingsOfSharers', () => {
       ['additionalTags["Team"]'],
     ],
     ['the object with the earlier name', roleSharer('b', OLD, other), [roleSharer('a', OLD)], 'a', ['rolePath']],
+    [
+      'the object whose profile has been ACTIVE, also if it is younger',
+      old(other),
+      [serving(young())],
+      'web',
+      ['rolePath'],
+    ],
     [
       'the oldest object',
       roleSharer('web', YOUNGEST, other),

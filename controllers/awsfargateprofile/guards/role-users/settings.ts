@@ -9,7 +9,7 @@ import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { SourcedTag } from '../../../../pkg/fargate/tags/tag-limits.ts';
 import { roleTagsOfUsers } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import { BY_ROLE, rolesOf } from '../../../shared/caches.ts';
-import type { KnownLocation } from '../../../shared/record.ts';
+import { type KnownLocation, recordOf } from '../../../shared/record.ts';
 import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
 import { currentProfileNameOf, roleNameOf } from '../../../shared/profile-names.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
@@ -24,7 +24,7 @@ export interface RoleSettings {
 }
 
 export interface SharersSettings {
-  /** Set if an older object wants different settings for the role. */
+  /** Set if an object with precedence wants different settings for the role. */
   readonly roleConflict: Reason | undefined;
   /** The lower-case keys of the tags that other objects want on the role. */
   readonly keysOfOthers: readonly string[];
@@ -47,8 +47,8 @@ export function findRoleSharers(
 }
 
 /**
- * If objects want different settings for a shared role, the older object's settings apply. Otherwise each object's
- * reconcile would undo the other's changes.
+ * If objects want different settings for a shared role, one object's settings apply ({@link hasPrecedence}). Otherwise
+ * each object's reconcile would undo the other's changes.
  */
 export function settingsOfSharers(
   object: AWSFargateProfile,
@@ -59,17 +59,17 @@ export function settingsOfSharers(
   const boundary = requiredBoundary(limits, place);
   const tagsOfObject = roleTagsOfUsers(object, controlPlaneTags);
   const keysOfOthers = new Set<string>();
-  let oldest: { readonly other: AWSFargateProfile; readonly settings: readonly string[] } | undefined;
+  let first: { readonly other: AWSFargateProfile; readonly settings: readonly string[] } | undefined;
   for (const other of sharers) {
     if (!isInEksCluster(other, object, location)) continue;
     const tags = roleTagsOfUsers(other, controlPlaneTags);
     for (const folded of tags.keys()) keysOfOthers.add(folded);
-    if (!isOlder(other, object) || (oldest !== undefined && !isOlder(other, oldest.other))) continue;
+    if (!hasPrecedence(other, object) || (first !== undefined && !hasPrecedence(other, first.other))) continue;
     const settings = [...differingSettings(object, other, boundary), ...differingTags(tagsOfObject, tags)];
-    if (settings.length > 0) oldest = { other, settings };
+    if (settings.length > 0) first = { other, settings };
   }
   const name = roleNameOf(object);
-  const roleConflict = name && oldest && conflictReason(object, name, oldest);
+  const roleConflict = name && first && conflictReason(object, name, first);
   return { roleConflict, keysOfOthers: [...keysOfOthers] };
 }
 
@@ -84,6 +84,18 @@ function conflictReason(
     ? newReason('ProfileNotOwned', { name: profile, whose: who, isProvisioned: isProvisioned(object) })
     : newReason('RoleSettingsConflict', { name, other: who, settings, isProvisioned: isProvisioned(object) });
 }
+
+/**
+ * An object whose profile has been ACTIVE comes before one whose profile has not, because pods run with its settings. A
+ * restore recreates the objects in any order, so age decides only between equal objects.
+ */
+function hasPrecedence(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
+  const hasServed = hasServedProfile(a);
+  return hasServed === hasServedProfile(b) ? isOlder(a, b) : hasServed;
+}
+
+const hasServedProfile = (object: AWSFargateProfile): boolean =>
+  recordOf(object).profiles.some(({ served }) => served === true);
 
 function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
   const [createdA, createdB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
