@@ -5,9 +5,8 @@ import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { Leadership } from 'controller-runtime/election';
 import type { Clock, Ms, Random } from 'controller-runtime/env';
 import type { LockQueue } from 'controller-runtime/queue';
-import { cut, MAX_FACT } from 'controller-runtime/text';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
-import { type AWSFargateProfile, TAKE_OVER_ANNOTATION } from '../../api/v1beta2/index.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { AwsFailure, Session, Sessions } from '../../pkg/cloud/index.ts';
 import { isNamedAfter } from '../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
@@ -51,6 +50,7 @@ import { hasChangeInProgress } from './model/at-rest.ts';
 import { type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileResult } from './model/result.ts';
+import { takenOver } from './managed-elsewhere.ts';
 import { mergeRecords, updateRecord, withLostRecord, withUnanswered } from './update-record.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { readDeletionProtection } from './observe/deletion-protection.ts';
@@ -107,19 +107,22 @@ export interface ReconcilerOptions {
  * does not wait: the object is enqueued when the lock is free.
  * 3. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey).
  * 4. `desire`: brings the record up to date with what AWS shows, and decides, once, what is desired.
- * 5. `changeAws`: plans all changes, and makes them one by one until a required one fails. Before each change, guards
- * check whether it is allowed now, take the turn in the lane, and write the record.
+ * 5. `changeAws`: plans all changes, and makes them one by one until a required one fails. Once the desired profile
+ * serves pods, the removal of its predecessors follows as `leftovers`, whose failure does not change Ready. Before each
+ * change, guards check whether the change is allowed now, move the pods of a predecessor, take the turn in the lane,
+ * and write the record.
  * 6. `finish` (finish.ts): writes the record, the status, and events, and then may remove the finalizer or delete the
  * object. It also chooses the time of the next reconcile (report/requeue.ts).
  *
- * A step that stops returns a {@link Reason}, which users read in conditions and events.
+ * A step that stops returns a {@link Reason}, which users read in conditions and events. The golden files in
+ * test/simulation/stories show, reconcile by reconcile, a creation, a replacement, and a deletion.
  *
  * The decisions are made in:
  *
  * - What is created: plan/ensure-role.ts and plan/ensure-profile.ts, after plan/blockers.ts has found no blocker.
  * - Which profile may be deleted, and why: `whyDeletable` (plan/remove.ts).
- * - Whether a shared role is kept: `keptRoles` (plan/remove.ts), if a Fargate profile in EKS uses it;
- *   guards/role-users, if another object may use it.
+ * - Whether a shared role is kept: `removeUnwantedRole` (plan/remove.ts), if a Fargate profile in EKS uses the role;
+ *   guards/role-users, if another object may use the role.
  * - How a profile is replaced: `chooseName` (desired/profile-name.ts) chooses the name of the new profile, and
  *   `hasTakenOver` and `keptUntil` (plan/replace.ts) decide when the old one may be deleted.
  */
@@ -213,7 +216,7 @@ export class Reconciler {
     const inputs = await this.collectInputs(before, goal, session, controlPlaneFacts);
     if (E.isLeft(inputs))
       return this.finishUnread({ object: before, end: inputs.left, isAuthenticated: true }, goal, context);
-    const recorded = await this.recordDeletion(before, context.signal);
+    const recorded = await this.prepareRecord(before, context.signal);
     if (recorded === undefined) return CONFLICT;
     const { object, record } = recorded;
     const end = (reason: Reason): Promise<Requeue> =>
@@ -316,7 +319,7 @@ export class Reconciler {
    * begun, because `clusterctl move` drops the deletionTimestamp and keeps annotations. Returns `undefined` if another
    * client wrote or deleted the object first.
    */
-  private async recordDeletion(
+  private async prepareRecord(
     before: AWSFargateProfile,
     signal: AbortSignal,
   ): Promise<{ readonly object: AWSFargateProfile; readonly record: ProfileRecord } | undefined> {
@@ -530,12 +533,6 @@ function rolesToLock(object: AWSFargateProfile, { roles }: ProfileRecord): reado
 const SURVEY_INTERVAL: Ms = 60 * 60_000;
 const SURVEY_JITTER = 0.2;
 
-/** Returns the IDs of profiles that a user has declared to be this object's. */
-const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
-  cut(metadata.annotations?.[TAKE_OVER_ANNOTATION] ?? '', MAX_FACT)
-    .split(',')
-    .map((id) => id.trim());
-
 /**
  * Whether `clusterctl move` recreated the object during its deletion. The caller has checked that the record marks a
  * deletion. But an old copy of a record must not delete serving profiles. So status has to be missing, as after a move,
@@ -544,7 +541,10 @@ const takenOver = ({ metadata }: AWSFargateProfile): readonly string[] =>
 const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { profiles }: Observed): boolean =>
   isStatusLost(object) && oursOf(desired, profiles).every((found) => isEntryOf(recordOf(object).profiles, found));
 
-/** An object may go only after a read of all profiles, and if the record lists nothing left in AWS. */
+/**
+ * Whether the finalizer may be removed: the reconcile has read all profiles, and the record lists nothing that is left
+ * in AWS.
+ */
 const mayRelease = ({ unwanted }: Desired, { depth }: Observed, record: ProfileRecord): boolean =>
   depth === 'survey' && (unwanted === 'retain' || !isAnythingLeft(record));
 

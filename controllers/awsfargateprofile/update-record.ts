@@ -12,7 +12,8 @@ import {
   isEntryOf,
   roleEntryOf,
 } from '../shared/record.ts';
-import { CREATING, isFailed } from './model/profile-status.ts';
+import { type ElsewhereOptions, findManagedElsewhere } from './managed-elsewhere.ts';
+import { CREATING } from './model/profile-status.ts';
 
 // These functions add and remove entries of the record after a reconcile has read AWS. An entry is removed only if AWS
 // shows that the resource does not exist, or that a different resource has its name. A field that AWS omits shows
@@ -25,12 +26,6 @@ const CREATE_VISIBILITY: Ms = 60_000;
  * delete and recreate a profile.
  */
 const CREATE_WINDOW: Ms = 120_000;
-/**
- * If another copy of this object created a profile at most this long before this object's own profile, the survey
- * before this object's create request may not have shown it. EKS shows new profiles up to a minute late, and throttling
- * can delay the create request.
- */
-const UNSEEN_BEFORE_CREATE: Ms = 5 * 60_000;
 /** AWS's Date header contains whole seconds. */
 const DATE_PRECISION: Ms = 1_000;
 
@@ -145,19 +140,11 @@ export interface Seen {
   }[];
 }
 
-export interface UpdateRecordOptions {
+export interface UpdateRecordOptions extends ElsewhereOptions {
   /** What {@link withUnanswered} returns for the record. */
   readonly unanswered: Unanswered;
   /** Monotonic clock. */
   readonly now: Ms;
-  /** The IDs of profiles that a user has declared to be this object's. */
-  readonly takeOver: readonly string[];
-  readonly fitsSpec: (profile: FargateProfile) => boolean;
-  /**
-   * Whether this object may have created a profile with this name. A deletion expects all profiles of the object, and
-   * so does updateStrategy Replace, because spec.profileName may have changed.
-   */
-  readonly isExpected: (profile: FargateProfile) => boolean;
 }
 
 export interface UpdatedRecord {
@@ -179,33 +166,17 @@ export function updateRecord(before: ProfileRecord, seen: Seen, options: UpdateR
   const isOpen = (kind: 'profile' | 'role', entry: RecordedProfile | RecordedRole): boolean =>
     entry.requestedAt !== undefined && isYoung(keyOfEntry(kind, entry));
   const kept = record.profiles.flatMap((entry) => updateProfileEntry(entry, seen, isOpen('profile', entry)) ?? []);
-  const isRecorded = (profile: FargateProfile): boolean => isEntryOf(kept, profile);
-  const unrecorded = seen.ours.filter((profile) => !isRecorded(profile));
-  // True if another copy of this object created the profile. While the record counts as lost, this is false, because
-  // the profile may be the result of a request in the lost record.
-  const isOfAnotherCopy = (profile: FargateProfile): boolean =>
-    !isLost &&
-    record.last !== undefined &&
-    profile.createdAt !== undefined &&
-    profile.createdAt >= record.last - UNSEEN_BEFORE_CREATE &&
-    !options.fitsSpec(profile);
-  // True if the profile may have got this object's owner tag from another client: this object has a profile already,
-  // and would not have chosen this name.
-  const isTaggedByOthers = (profile: FargateProfile): boolean =>
-    !options.isExpected(profile) &&
-    !isFailed(profile) &&
-    seen.ours.some((other) => other !== profile && (isRecorded(other) || options.fitsSpec(other)));
-  const isHeldBack = (profile: FargateProfile): boolean =>
-    !options.takeOver.includes(profileIdOf(profile.arn) ?? '') &&
-    (isOfAnotherCopy(profile) || isTaggedByOthers(profile));
-  const found = unrecorded.filter((profile) => !isHeldBack(profile)).map(entryOfFound);
+  const recorded = seen.ours.filter((profile) => isEntryOf(kept, profile));
+  const unrecorded = seen.ours.filter((profile) => !recorded.includes(profile));
+  const elsewhere = findManagedElsewhere({ recorded, unrecorded }, record, isLost, options);
+  const found = unrecorded.filter((profile) => !elsewhere.includes(profile)).map(entryOfFound);
   return {
     record: {
       ...record,
       profiles: [...kept, ...found],
       roles: updateRoleEntries(record.roles, seen, (entry) => isOpen('role', entry)),
     },
-    elsewhere: unrecorded.filter(isHeldBack),
+    elsewhere,
     isLost,
   };
 }

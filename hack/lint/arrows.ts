@@ -8,6 +8,7 @@ const STEPS = [
   'model',
   // Reports depend only on the plan, not on how the plan is made, on the record's update, on memory, or on the AWS calls.
   'report',
+  'managed-elsewhere.ts',
   'update-record.ts',
   'aws',
   'observe',
