@@ -84,7 +84,7 @@ const NO_SELECTOR = 'Fargate Profile requires at least one selector.';
 /** AWS raises the quota of five selectors on request, and EKS enforces the quota, so no rule limits their number. */
 export const SELECTORS_RULES: readonly Rule[] = [{ rule: 'size(self) >= 1', message: NO_SELECTOR }];
 
-/** As EKS words them. */
+/** The messages are EKS's own words. */
 export const PROFILE_NAME_PROBLEMS = {
   prefix: "The fargate profile name starts with the reserved prefix: 'eks-'.",
   length: 'The Fargate profile name parameter should not be greater than 100 characters.',

@@ -151,7 +151,7 @@ function list(pod: unknown, budget: unknown, event: unknown, deployment: unknown
 const WITHOUT_VALUE = { toString: false, valueOf: false };
 
 describe('capaf, with objects and files of any shape', () => {
-  it('explains a pod of a file, or has none to explain', () =>
+  it('reads a file with any content, and explains its pod if the file has one', () =>
     fc.assert(fc.asyncProperty(mutated(POD), (value) => explain(value))));
 
   it('lists pods, budgets, events and Deployments whose contents are not as expected', () =>

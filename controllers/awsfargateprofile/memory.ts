@@ -13,7 +13,7 @@ import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
 
 /**
  * What the process remembers about an object between reconciles. All times are monotonic. A new process starts without
- * it, which costs time and may repeat events and refused requests. Besides, `recorded` and `unanswered` correct the
+ * it, which costs time and may repeat events and refused requests. Also, `recorded` and `unanswered` correct the
  * annotation if another client has removed or restored it, or if it still contains a request that AWS has refused. A
  * new process has only the annotation.
  */

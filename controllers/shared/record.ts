@@ -120,17 +120,18 @@ export function recordOf(object: Pick<AWSFargateProfile, 'metadata' | 'status'>)
 
 export const locationOf = (object: Pick<AWSFargateProfile, 'metadata' | 'status'>): Location => recordOf(object).in;
 
-/** The location in AWS according to status. It never decides where to delete, but it may contradict the record. */
+/** Returns the location in AWS according to status, which may contradict the record. */
 export const reportedLocationOf = (object: Pick<AWSFargateProfile, 'status'>): Location => recordFromStatus(object).in;
 
 /**
- * Whether the record says that nothing was created in AWS. A missing record does not prove that: Cluster API Provider
- * AWS may have reconciled the object, or another client may have removed the annotation.
+ * Whether the record says that nothing was created in AWS, and status does not contradict the record. A missing record
+ * does not prove that: Cluster API Provider AWS may have reconciled the object, or another client may have removed the
+ * annotation.
  */
 export const isNeverBegun = (object: AWSFargateProfile): boolean =>
   recordOf(object).in.kind === 'none' && !showsResources(object);
 
-/** An old copy of a record may say that nothing was created, although status shows this object's profile or role. */
+/** Whether status shows a profile or role of this object. An old record may still say that nothing was created. */
 const showsResources = ({ status = {} }: AWSFargateProfile): boolean =>
   status.profileARN !== undefined || (status.role?.id !== undefined && status.role.managed !== false);
 

@@ -102,7 +102,7 @@ interface Lookup extends Node {
   readonly object: Literal;
 }
 
-/** Whether the type is a Record<string, …>, or for example a Readonly of one. */
+/** Whether the type is a Record<string, …>, or wraps such a type, for example in Readonly. */
 function hasTextKeys({ typeName, typeArguments }: TypeReference): boolean {
   const [first] = typeArguments?.params ?? [];
   if (first === undefined) return false;
@@ -112,7 +112,7 @@ function hasTextKeys({ typeName, typeArguments }: TypeReference): boolean {
 const lookupMessage =
   'Use a Map, because every object also has keys such as "constructor", or declare a Record whose keys are a union of literals';
 
-/** Reports the tables for which TypeScript accepts every text as a key. */
+/** Reports lookup tables for which TypeScript accepts every string as a key. */
 const lookups = {
   create(context: RuleContext) {
     return {

@@ -122,7 +122,7 @@ describe('A profile with the owner tag of an object that has another profile, un
   });
 
   for (const namespace of ['web', LEGACY])
-    it(`is not deleted, and does not replace the serving profile, if it got the tag later (namespace ${namespace})`, async () => {
+    it(`is not deleted, and does not replace the serving profile, if the tag was added later (namespace ${namespace})`, async () => {
       const world = new ReplaceableWorld();
       putLegacy(world, namespace);
       await world.clock.advance(10 * MINUTE);
@@ -213,7 +213,7 @@ describe('A restore that recreates objects in another order', () => {
 });
 
 describe('A role that another client has tagged for another namespace', () => {
-  it('does not keep its object from following the spec', async () => {
+  it('does not prevent the controller from applying the spec of its object', async () => {
     const world = new ReplaceableWorld();
     await world.startReplaceable({ roleName: 'custom' });
     world.change({ spec: { roleName: null } });

@@ -43,7 +43,7 @@ describe('a live profile', () => {
     expect(world.mutations()).to.have.length(before);
   });
 
-  it('hears of the authentication mode of an EKS cluster that was made again under the same name', async (world) => {
+  it('notices the authentication mode of an EKS cluster that was recreated under the same name', async (world) => {
     await startUntilReady(world, { rolePath: '/team-a/' });
     world.remove(PLURAL, WEB);
     await world.gone(WEB);

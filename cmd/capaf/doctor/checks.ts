@@ -158,7 +158,7 @@ function judgeWebhooks({ entries, answer }: Webhooks): Verdict {
   }
 }
 
-/** By the label with which clusterctl marks a provider. */
+/** The names of the providers, by the value of the label with which clusterctl marks a provider. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['cluster-api', 'Cluster API'],
   ['infrastructure-aws', 'Cluster API Provider AWS'],

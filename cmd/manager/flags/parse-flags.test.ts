@@ -336,7 +336,7 @@ describe('parseFlags', () => {
     );
   });
 
-  it('rejects names of which every JavaScript object has a property', () => {
+  it('rejects the names of properties that every JavaScript object has', () => {
     for (const name of ['constructor', 'toString', '__proto__']) {
       expect(parseFlags([`--tls-min-version=${name}`])).to.satisfy(isLeft);
       expect(parseFlags([`--tls-cipher-suites=${name}`])).to.satisfy(isLeft);

@@ -208,7 +208,7 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
   ],
   'in a cluster that is being deleted, for an object': [
     ['for which nothing was created', leavingCluster, 'hold: ClusterDeleting'],
-    ['that has begun', { ...leavingCluster, ...begun }, NOTHING_NEW],
+    ['for which something was created', { ...leavingCluster, ...begun }, NOTHING_NEW],
     ['whose control plane is gone', { ...leavingCluster, ...noPlane }, 'hold: ClusterDeleting'],
     ['whose control plane is deleted', { ...leavingPlane, ...begun }, NOTHING_NEW],
     [
@@ -235,7 +235,7 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
   'for a deleted object': [
     ['with a record', deleted, DELETE],
     [
-      'with a record and a status that name different places',
+      'with a record and a status that name different locations',
       { object: aDeletedObject({ record: FULL_RECORD, status: { ...RECORDED, region: 'eu-north-1' } }) },
       'hold: RecordUnreadable',
     ],

@@ -145,7 +145,12 @@ function findContradictoryRecord(object: AWSFargateProfile): Goal | undefined {
   const [there, here] = [formatLocation(recorded), formatLocation(reported)];
   return there === here
     ? undefined
-    : hold(newReason('RecordUnreadable', { problem: `names ${there}, but status names ${here}` }));
+    : hold(
+        newReason('RecordUnreadable', {
+          problem: `names ${there}, but status names ${here} (account/region/EKS cluster)`,
+          place: here,
+        }),
+      );
 }
 
 const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>

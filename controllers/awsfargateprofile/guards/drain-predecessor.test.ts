@@ -135,7 +135,7 @@ describe('the drain of a predecessor', () => {
     }
   });
 
-  it('tells of refused evictions, and counts them', async () => {
+  it('reports refused evictions, and counts them', async () => {
     answer = { kind: 'refused', said: 'the budget needs it' };
     expect(await guard(REMOVAL, drainingReconcile())).to.have.deep.nested.property('reason.facts.refused', {
       pod: 'web/a',
@@ -150,7 +150,7 @@ describe('the drain of a predecessor', () => {
     ['the pods cannot be listed', () => (pods = FORBIDDEN), 'says: no'],
     ['the manager may not evict pods', () => (answer = FORBIDDEN), 'says: no'],
   ] as const)
-    it(`keeps the predecessor, and tells why, if ${situation}`, async () => {
+    it(`keeps the predecessor, and says why, if ${situation}`, async () => {
       arrange();
       expect(await guard(REMOVAL, drainingReconcile()))
         .to.have.nested.property('reason.facts.problem.problem')
@@ -162,7 +162,7 @@ describe('the drain of a predecessor', () => {
     expect(await drain(drainingReconcile())).to.equal('delete');
   });
 
-  it('fails if the manager has a bug or is stopping, instead of telling of a problem', async () => {
+  it('fails if the manager has a bug or is stopping, instead of reporting a problem', async () => {
     const stopping = { ...drainingReconcile(), signal: AbortSignal.abort() };
     expect(await guard(REMOVAL, stopping).catch(String)).to.contain('AbortError');
     answer = new TypeError('a bug');
@@ -188,7 +188,7 @@ describe('the drain of a predecessor', () => {
       .and.not.to.have.nested.property('reason.facts.problem');
   });
 
-  it('closes a way in that opens after its deadline', async () => {
+  it('closes connections that open after the deadline', async () => {
     opensAfter = 20_000;
     const ended = guard(REMOVAL, drainingReconcile());
     await services.clock.advance(15_000);

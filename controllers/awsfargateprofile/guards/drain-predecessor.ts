@@ -29,8 +29,8 @@ export interface DrainServices extends LiveGuardServices {
 }
 
 /**
- * The time limit for connecting to the workload cluster, and for listing its pods, because the workqueue limits how many
- * objects are reconciled at the same time.
+ * The time limit for connecting to the workload cluster, and for listing its pods. A slow API server must not block a
+ * reconcile for long, because the workqueue limits how many objects are reconciled at the same time.
  */
 const LIST_LIMIT: Ms = 15_000;
 /** No eviction begins later than this after the first one. Each eviction has its own limit. */
@@ -65,11 +65,13 @@ async function drainOnce(
   const { now } = desired;
   const open = async (signal: AbortSignal) => {
     const result = await services.openPods(reconcile.session, target, drain);
-    // After the deadline, nobody else closes the connections.
+    // After the deadline, the caller does not get the connections, so they are closed here.
     if (signal.aborted && E.isRight(result)) await result.right?.close();
     return result;
   };
-  const opened = await attempt(reconcile, () => withDeadline(clock, LIST_LIMIT, reconcile.signal, 'the way in', open));
+  const opened = await attempt(reconcile, () =>
+    withDeadline(clock, LIST_LIMIT, reconcile.signal, 'the connection', open),
+  );
   const access = E.isRight(opened) ? opened.right : undefined;
   const problem = E.isLeft(opened) ? opened.left : undefined;
   try {

@@ -14,8 +14,9 @@ import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 export interface Change {
   readonly mutation: Mutation;
   /**
-   * AWS may refuse the change without harm. A notice reports the refusal, or, for an access entry, only an event, and
-   * the next changes are still made. After another failure, they are made only if this change is `setBoundary`.
+   * AWS may refuse the change without harm. A notice reports the refusal, or, for an access entry, only an event. The
+   * execution continues with the next changes. After any other failure, the execution continues only if this change is
+   * `setBoundary`.
    */
   readonly optional?: true;
   /**
@@ -33,8 +34,8 @@ export interface Change {
 export type Health = 'inSync' | 'works' | 'broken' | 'notRead';
 
 /**
- * `inSync`: AWS matches the spec. `released`: nothing in AWS depends on the object any more, so the object may go. Any
- * other end is the reason why the changes stop.
+ * `inSync`: AWS matches the spec. `released`: nothing in AWS depends on the object anymore, so the controller may
+ * remove its finalizer. Any other end is the reason why the changes stop.
  */
 export type ReconcileEnd = 'inSync' | 'released' | Reason;
 
@@ -78,8 +79,8 @@ export interface Advice {
 }
 
 /**
- * Why the profile counts as this object's. `ours`: by its tags. `stripped`: the record contains its ID, and a tag is
- * missing. `unproven`: only a ready control plane could prove it.
+ * Why the profile counts as this object's. `ours`: its tags say so. `stripped`: the record contains its ID, but a tag
+ * is missing. `unproven`: only a ready control plane can prove that the profile belongs to this object.
  */
 export interface OwnProfile {
   readonly name: ProfileName;

@@ -13,7 +13,7 @@ export interface Execution {
   readonly notices: Reason[];
   /** The roles that the plan keeps, and roles that turned out to be in use when they were about to be deleted. */
   readonly kept: KeptRole[];
-  /** Set if others use tags that the plan removes, so that the tags are kept. */
+  /** Set if other objects use tags that the plan removes. These tags are kept. */
   keepsTags?: true;
 }
 

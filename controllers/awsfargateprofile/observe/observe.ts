@@ -127,7 +127,7 @@ const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
 const unread = (names: readonly RoleName[]): readonly ObservedRole[] =>
   names.map((name) => ({ name, found: 'unread' }));
 
-/** Does not check whose the role is, because it is read afterwards. Nothing fits once nothing is desired. */
+/** Does not check who owns the role, because the role is read later. If nothing is desired, no profile fits. */
 export const mayFitSpec = ({ object, identity, isLeaving }: Looking, profile: FargateProfile): boolean =>
   !isLeaving && fitsSpec(object, identity, profile, () => true);
 

@@ -82,7 +82,7 @@ const deletionOf = (
   because: Extract<Mutation, { kind: 'deleteAccessEntry' }>['because'],
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
 
-/** Of a role that was not recreated, because the check of a recreated role is due anyway. */
+/** Does not compare the role's ID, because the access entry of a recreated role is checked in any case. */
 const isChecked = ({ record }: Desired, { name, arn }: FoundRole): boolean =>
   roleEntryOf(record, name)?.checked === true && record.entry !== arn;
 

@@ -180,7 +180,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
           'replaced',
         ],
         [
-          `waits for the desired one, ACTIVE for 30 s, of which EKS reports an issue, under ${strategy}`,
+          `waits for the desired one, ACTIVE for 30 s, with a health issue, under ${strategy}`,
           since(NOW - 30_000),
           aws(named({ health: [{ code: 'AccessDenied', message: '', resourceIds: [] }] }), other()),
           'stays',

@@ -163,7 +163,8 @@ const FIRST_ATTEMPT: Ms = 60 * 60_000;
  */
 export function whyDeletable(desired: Desired, observed: Observed, found: FargateProfile): DeletionCause | undefined {
   const { profile, unwanted, elsewhere, isReplaceable, isQuotaExceeded } = desired;
-  // Another copy of this object has created a profile, and may need this one.
+  // Another copy of this object may have created a profile, and may need this profile. Or another client has added the
+  // owner tag to a profile that does not belong to this object.
   if (elsewhere.length > 0) return undefined;
   if (profile === undefined) return unwanted === 'delete' ? 'unwanted' : undefined;
   const isDesired = isAsDesired(desired, observed, found);

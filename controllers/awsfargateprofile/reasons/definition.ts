@@ -57,7 +57,7 @@ export const IAM = { conditionType: 'IAMFargateRolesReady' } as const;
 
 /** A user must act in AWS, which sends no event about it. */
 export const IN_AWS = { nature: 'human', poll: pollForUserAction } as const;
-/** A user must act on a Kubernetes object, and a watch event reports it. */
+/** A user must change a Kubernetes object, and a watch event reports the change. */
 export const IN_KUBERNETES = { nature: 'human', poll: pollRarely } as const;
 /** EKS is or may be changing a Fargate profile. */
 export const EKS_PROGRESS = { nature: 'wait', ...EKS, poll: pollProgress } as const;

@@ -226,15 +226,18 @@ export const KUBERNETES_REASONS = {
     outlook: continues,
   }),
   /** `problem` completes the sentence "the annotation …". */
-  RecordUnreadable: defineReason<{ readonly problem: string }>({
+  /** `place` is the location in status, if the record contradicts it. */
+  RecordUnreadable: defineReason<{ readonly problem: string; readonly place?: string }>({
     ...IN_KUBERNETES,
     keepsReady: true,
     problem: ({ problem }) =>
       `the annotation ${RECORD_ANNOTATION} ${problem}, so the controller changes nothing in AWS for this object`,
-    remedy: () =>
-      'If a newer version of the controller wrote the annotation, run that version; if not, remove the annotation',
-    outlook: () =>
-      'Without the annotation, the controller looks for the profile and role in AWS and writes the annotation again',
+    remedy: ({ place }) =>
+      place === undefined
+        ? 'If a newer version of the controller wrote the annotation, run that version; if not, remove the annotation'
+        : `If a restore brought back the annotation of an earlier object with this name, remove the annotation; if this object has a profile in both places, first delete the other profile in AWS`,
+    outlook: ({ place }) =>
+      `Without the annotation, the controller looks for the profile and role in ${place ?? 'AWS'} and writes the annotation again`,
   }),
   ClusterDeletionProtected: defineReason<{ readonly cluster: string; readonly region: string }>({
     nature: 'human',

@@ -97,7 +97,10 @@ export const OWNERSHIP_REASONS = {
     },
     outlook: () => 'If the existing role is deleted, the controller creates its own role with this name',
   }),
-  /** Another copy of this object has created the profile. `id` is the unique ID at the end of the profile's ARN. */
+  /**
+   * Another copy of this object has created the profile, or another client has added the owner tag. `id` is the unique
+   * ID at the end of the profile's ARN.
+   */
   ManagedElsewhere: defineReason<
     Named & {
       readonly id: string;
@@ -109,7 +112,7 @@ export const OWNERSHIP_REASONS = {
     ...EKS,
     keepsReady: true,
     problem: ({ name, id }) =>
-      `Fargate profile ${quoted(name)} (ID ${id}) has the owner tag of this object, but this object's record annotation does not list it: another management cluster created the profile, or this object was restored from a backup`,
+      `Fargate profile ${quoted(name)} (ID ${id}) has the owner tag of this object, but this object's record annotation does not list it: another management cluster created the profile, another client added the tag, or this object was restored from a backup`,
     remedy: ({ id, isDeleting, abandonment }) => {
       const takeOver = `To manage the profile here, annotate this object with ${TAKE_OVER_ANNOTATION}=${id}`;
       if (abandonment === 'removeFinalizer')

@@ -52,9 +52,9 @@ export const pollRarely = pollEvery(10 * MINUTE);
 export const pollForUserAction: Poll = (waited) => clamp(MINUTE, waited, 10 * MINUTE);
 /** Starts with 15 s, because other tools often create what is missing soon. */
 export const pollForMissing = pollDoubling(15 * SECOND, 5 * MINUTE);
-/** The delay for problems that a user often solves within some minutes, without a watch event. */
+/** The delay for problems that a user often solves within a few minutes, and whose solution no watch event reports. */
 export const pollOccasionally = pollDoubling(30 * SECOND, 5 * MINUTE);
-/** The delay for problems with Kubernetes objects that no watch event reports as solved. */
+/** The delay for problems with Kubernetes objects whose solution no watch event reports. */
 export const pollOften = pollEvery(15 * SECOND);
 /** The first retry comes soon, because an expired session may be renewed by then. */
 export const pollCredentials = pollDoubling(SECOND, 2 * MINUTE);

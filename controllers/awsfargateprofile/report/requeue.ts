@@ -63,7 +63,7 @@ function pendingAfter(result: Requeued): readonly Reason[] {
   return [...(execution?.notices ?? []), ...(planned ?? [])];
 }
 
-/** If the deletion of a predecessor has not begun, the object waits for what has stopped it, such as a drain. */
+/** If the deletion of a predecessor has not begun, the object waits for what delays the deletion, such as a drain. */
 const isStillToBegin = (reason: Reason, { profiles }: Observed): boolean =>
   reason.name === 'RemovingPredecessor' &&
   ![undefined, DELETING].includes(findProfile(profiles, reason.facts.predecessor)?.status);

@@ -67,5 +67,5 @@ export function toJson(value: unknown): string {
   }
 }
 
-/** Returns a text unchanged, and any other value as JSON. `String` throws for an object with a field `toString`. */
+/** Returns a text unchanged, and any other value as JSON. `String` throws if a JSON object has a field `toString`. */
 export const toText = (value: unknown): string => (typeof value === 'string' ? value : toJson(value));

@@ -86,8 +86,8 @@ function conflictReason(
 }
 
 /**
- * An object whose profile has been ACTIVE comes before one whose profile has not, because pods run with its settings. A
- * restore recreates the objects in any order, so age decides only between equal objects.
+ * An object whose profile has been ACTIVE has precedence over an object whose profile has not, because pods run with
+ * the first object's settings. A restore recreates the objects in any order, so age decides only between equal objects.
  */
 function hasPrecedence(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
   const hasServed = hasServedProfile(a);
