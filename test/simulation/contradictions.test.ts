@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { PLURAL, RECORD_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { NAMESPACE_TAG, OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { changeRoleByHand, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
@@ -52,6 +52,35 @@ describe('An object whose finalizer another client has removed', () => {
     await world.gone('web');
     expect(world.names).to.deep.equal([]);
     await world.finish();
+  });
+});
+
+describe('A copy of an object, with its record and without status,', () => {
+  it('gets no finalizer in another management cluster while it waits, and may be deleted', async () => {
+    const home = new ReplaceableWorld();
+    const away = new ReplaceableWorld({ shareAwsWith: home });
+    await home.startWithReady('web');
+    await home.stopAll();
+    const { metadata, spec } = home.backup();
+    away.patch('clusters', CLUSTER, { spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, name: 'missing' } } });
+    away.create(PLURAL, { metadata: { name: 'web', annotations: metadata.annotations }, spec });
+    away.start();
+    await away.clock.advance(2 * MINUTE);
+    away.delete('web');
+    await away.gone('web');
+    expect(home.names).to.deep.equal([BASE]);
+  });
+
+  it('is not deleted again by a teardown', async () => {
+    const world = new ReplaceableWorld();
+    await world.startReplaceable();
+    const { metadata, spec } = world.backup();
+    deleteHeld(world, 'clusters', CLUSTER);
+    deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
+    await world.gone('web');
+    world.create(PLURAL, { metadata: { name: 'web', annotations: metadata.annotations }, spec });
+    await world.clock.advance(10 * MINUTE);
+    expect(world.shown()).to.equal('False/ClusterDeleting');
   });
 });
 
@@ -121,6 +150,24 @@ describe('A profile with the owner tag of an object that has another profile, un
     }
   });
 
+  it('is not deleted after a take-over', async () => {
+    const world = new ReplaceableWorld();
+    world.start();
+    world.applyWith('web', { deletionPolicy: 'Retain' });
+    await world.ready('web');
+    const id = world.eksProfile('web')?.arn.split('/').at(3) ?? '';
+    world.delete('web');
+    await world.gone('web');
+    const roleARN = putLegacy(world, LEGACY, { [`kubernetes.io/cluster/${CLUSTER}`]: 'owned' });
+    const selectors = [{ namespace: LEGACY }];
+    world.applyWith('web', { profileName: LEGACY, roleARN, deletionPolicy: 'Retain', selectors });
+    await world.shows('True/ManagedElsewhere', 'Stalled');
+    world.change({ metadata: { annotations: { [TAKE_OVER_ANNOTATION]: id } } });
+    await world.clock.advance(30 * MINUTE);
+    expect(world.shown('Stalled')).to.equal('True/SpecDiffers');
+    expect(world.eksChanges()).to.deep.equal([`Create ${BASE}`]);
+  });
+
   for (const namespace of ['web', LEGACY])
     it(`is not deleted, and does not replace the serving profile, if the tag was added later (namespace ${namespace})`, async () => {
       const world = new ReplaceableWorld();
@@ -169,6 +216,50 @@ describe('A predecessor', () => {
     world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: REPLACEMENT, issues: [] });
     await world.until('only the successor is left', () => world.names.join() === REPLACEMENT, HOUR);
     await world.deleteAndFinish('web');
+  });
+});
+
+describe('Predecessors of a successor with health issues', () => {
+  const issue = { code: 'ClusterUnreachable', message: 'EKS cannot reach the cluster', resourceIds: [] };
+
+  it('are deleted but for the last one, so that they do not fill the quota', async () => {
+    const world = new ReplaceableWorld();
+    await world.startReplaceable();
+    for (const namespace of ['one', 'two', 'three']) {
+      const before = world.names;
+      world.change({ spec: { selectors: [{ namespace }] } });
+      const added = (): string => world.names.find((each) => !before.includes(each)) ?? '';
+      const isActive = (): boolean => added() !== '' && world.shown() === 'True/PredecessorKept';
+      await world.until('the next profile', isActive, HOUR);
+      world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: added(), issues: [issue] });
+      await world.clock.advance(30 * MINUTE);
+      expect(world.names).to.have.length(2).and.to.include(BASE);
+    }
+    for (const name of world.names) world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name, issues: [] });
+    await world.until('only the successor is left', () => world.names.length === 1, HOUR);
+  });
+
+  it('are drained from the beginning once the issues are solved', async () => {
+    const world = new ReplaceableWorld();
+    const active = () => world.aws.admin.profiles().filter(({ status }) => status === 'ACTIVE');
+    world.workload.takerOf = () =>
+      active()
+        .map(({ name }) => name)
+        .toSorted()[0] ?? '';
+    const updateStrategy = { type: 'Replace', replace: { drainTimeout: '10m' } };
+    await world.startReplaceable({ updateStrategy });
+    for (let pod = 0; pod < 3; pod += 1)
+      world.workload.create({ namespace: 'app', owner: { kind: 'ReplicaSet', name: 'web-7d9c' } });
+    await world.clock.advance(2 * MINUTE);
+    world.workload.refusalOf = () => 'budget';
+    world.change({ spec: { selectors: [{ namespace: 'app' }, { namespace: 'more' }] } });
+    await world.reason('web', 'Draining');
+    world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: REPLACEMENT, issues: [issue] });
+    await world.clock.advance(HOUR);
+    world.workload.refusalOf = () => undefined;
+    world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: REPLACEMENT, issues: [] });
+    await world.until('only the successor is left', () => world.names.join() === REPLACEMENT, HOUR);
+    expect(world.workload.evicted).to.have.length(3);
   });
 });
 

@@ -213,8 +213,13 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['whose control plane is deleted', { ...leavingPlane, ...begun }, NOTHING_NEW],
     [
       'whose finalizer another client has removed',
-      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, record: FULL_RECORD }) },
+      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, record: FULL_RECORD, status: RECORDED }) },
       NOTHING_NEW,
+    ],
+    [
+      'applied again with its record, without our finalizer',
+      { ...leavingPlane, object: anObject({ metadata: { finalizers: [] }, record: FULL_RECORD }) },
+      'hold: ClusterDeleting',
     ],
     [
       'applied again, without our finalizer',
@@ -228,16 +233,24 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ],
     ['with Retain', { ...leavingPlane, ...retained }, KEEP],
     ['with Retain, while its workers are drained', { ...leavingCluster, ...retained }, KEEP],
-    ['with Retain, whose finalizer another client has removed', { ...leavingCluster, ...retainedAgain }, KEEP],
+    ['with Retain, applied again without finalizer', { ...leavingCluster, ...retainedAgain }, 'hold: ClusterDeleting'],
     ['with Retain, and nothing created', { ...leavingCluster, object: anObject(RETAIN) }, 'hold: ClusterDeleting'],
     ['with Retain, the cluster moved away', { ...movedPlane, ...retained }, NOTHING_NEW],
   ],
   'for a deleted object': [
     ['with a record', deleted, DELETE],
     [
-      'with a record and a status that name different locations',
-      { object: aDeletedObject({ record: FULL_RECORD, status: { ...RECORDED, region: 'eu-north-1' } }) },
+      'with a record that neither status nor the control plane confirms',
+      {
+        ...inOtherRegion,
+        object: aDeletedObject({ record: FULL_RECORD, status: { ...RECORDED, region: 'eu-north-1' } }),
+      },
       'hold: RecordUnreadable',
+    ],
+    [
+      'with a record that the control plane confirms, and status does not',
+      { object: aDeletedObject({ record: FULL_RECORD, status: { ...RECORDED, region: 'eu-north-1' } }) },
+      DELETE,
     ],
     [
       'with nothing created by the record, but a profile by status, Cluster and control plane gone',

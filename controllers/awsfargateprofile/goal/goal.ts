@@ -89,11 +89,12 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   const { object, controlPlane } = inputs;
   const retained = goalForRetainedDeletion(inputs);
   if (retained !== undefined) return retained;
-  const unreadable = findUnreadableRecord(inputs) ?? findContradictoryRecord(object);
+  const found = deletionTarget(inputs);
+  const unreadable =
+    findUnreadableRecord(inputs) ?? (found?.targetSource === 'record' ? findContradictoryRecord(object) : undefined);
   if (unreadable !== undefined) return unreadable;
   const unwanted = isRetained(object) ? 'retain' : 'delete';
   const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
-  const found = deletionTarget(inputs);
   if (found !== undefined) return leave(found.target, found.targetSource, unwanted, abandonment);
   if (controlPlane.kind === 'unknown') return hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
   const record = recordOf(object);
@@ -124,9 +125,18 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   const retained = goalForRetainedInLeavingCluster(inputs, target);
   if (retained !== undefined) return retained;
   // While creation is blocked, an object without AWS resources only waits, because there is nothing to correct.
-  if (facts.creationBlocker !== undefined && locationOf(object).kind !== 'known') return hold(facts.creationBlocker);
+  if (facts.creationBlocker !== undefined && !isBegunHere(object)) return hold(facts.creationBlocker);
   return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, unwanted: 'delete' };
 }
+
+/**
+ * Whether the object has something in AWS that must not be lost, although another client may have removed the finalizer.
+ * A record without the finalizer may be a copy: a user may have applied the object again, or restored it into another
+ * management cluster. Status cannot be applied, and survives a client that replaces the object.
+ */
+const isBegunHere = (object: AWSFargateProfile): boolean =>
+  locationOf(object).kind === 'known' &&
+  (hasFinalizer(object) || recordOf(object).deleting === true || reportedLocationOf(object).kind === 'known');
 
 /** An unreadable record may contain facts that are known from nowhere else, so the object waits. */
 function findUnreadableRecord({ object }: ReconcileInputs): Goal | undefined {
@@ -238,8 +248,8 @@ function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target
   const { object, controlPlane } = inputs;
   const isBegun = locationOf(object).kind === 'known';
   const isControlPlaneGoing = controlPlane.kind === 'found' && isDeleting(controlPlane.object);
-  const isNeeded = isBegun || (isControlPlaneGoing && hasFinalizer(object));
-  return isNeeded && isRetained(object) && isClusterLeaving(inputs)
+  const isKept = isRetained(object) && hasFinalizer(object) && isClusterLeaving(inputs);
+  return isKept && (isBegun || isControlPlaneGoing)
     ? leave(target, 'controlPlane', 'retain', 'removeFinalizer')
     : undefined;
 }

@@ -136,9 +136,23 @@ describe('metadataPatch', () => {
       ],
       ['not added on hold', { metadata: { finalizers: [], labels: {} }, goal: HOLD }, { labels: LABELS }],
       [
-        'added on hold to an object that has something in AWS',
-        { metadata: { finalizers: [] }, parts: MOVED, goal: HOLD },
+        'added on hold to an object whose status shows its place in AWS',
+        { metadata: { finalizers: [] }, parts: { ...MOVED, status: RECORDED }, goal: HOLD },
         { finalizers: [FINALIZER] },
+      ],
+      [
+        'not added on hold to a copy with a record and no status',
+        { metadata: { finalizers: [] }, parts: MOVED, goal: HOLD },
+        undefined,
+      ],
+      [
+        'not added on hold to an object with Retain',
+        {
+          metadata: { finalizers: [], annotations: { [RETAIN_ANNOTATION]: 'true' } },
+          parts: { spec: { deletionPolicy: 'Retain' }, status: RECORDED },
+          goal: HOLD,
+        },
+        undefined,
       ],
       ['not removed on hold', { goal: HOLD }, undefined],
     ],

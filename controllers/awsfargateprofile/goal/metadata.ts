@@ -9,8 +9,8 @@ import {
 } from '../../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './inputs.ts';
 import { type Goal, withRetain } from './goal.ts';
-import { hasFinalizer, isDeleting, isMoving } from '../../shared/object-state.ts';
-import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../shared/record.ts';
+import { hasFinalizer, isDeleting, isMoving, isRetained } from '../../shared/object-state.ts';
+import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf, reportedLocationOf } from '../../shared/record.ts';
 
 /**
  * Returns the changes to metadata that must be in place before the controller changes AWS. Returns `undefined` for an
@@ -24,8 +24,9 @@ export function metadataPatch(
   if (isDeleting(object) || isMoving(object)) return undefined;
   const { metadata } = object;
   const { clusterName } = object.spec;
-  // Another client may have removed the finalizer of an object that has something in AWS.
-  const isNeeded = goal.kind === 'pursue' || recordOf(object).in.kind === 'known';
+  // Another client may have removed the finalizer. A record alone may be a copy from another management cluster.
+  const isLost = reportedLocationOf(object).kind === 'known' && !isRetained(object);
+  const isNeeded = goal.kind === 'pursue' || isLost;
   const finalizers = isNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withRetain(object);
   // An object that gets the finalizer only now has nothing in AWS, unless its record or status says otherwise.

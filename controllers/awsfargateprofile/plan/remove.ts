@@ -10,7 +10,7 @@ import { type KeptRole, type PlanPart, change, type Mutation } from '../model/ch
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './access-entry.ts';
 import { hasOtherPath, replacementFacts, strippedProfileReason, strippedRoleReason, isAsDesired } from './compare.ts';
-import { hasTakenOver, isUnhealthy, keptUntil } from './replace.ts';
+import { hasTakenOver, indispensablePredecessor, keptUntil } from './replace.ts';
 import { ACTIVE, CREATE_FAILED, CREATING, DELETE_FAILED, DELETING, isFailed } from '../model/profile-status.ts';
 import { entryOf } from '../../shared/record.ts';
 
@@ -172,7 +172,9 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
   if (isFailed(found)) return isDesired ? 'failed' : found.name === profile.name ? 'different' : 'unwanted';
   if (isDesired) return undefined;
   if (hasTakenOver(desired, observed))
-    return keptUntil(desired, observed) <= desired.now && !isUnhealthy(desired, observed) ? 'replaced' : undefined;
+    return keptUntil(desired, observed) <= desired.now && found !== indispensablePredecessor(desired, observed)
+      ? 'replaced'
+      : undefined;
   if (!isReplaceable) return isFirstAttempt(desired, found) ? 'different' : undefined;
   const isDispensable = hasNeverServed(desired, found) && !isLastActive(desired, observed, found);
   return isQuotaExceeded && isDispensable ? 'unwanted' : undefined;

@@ -5,7 +5,7 @@ import { findOverlap, isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { servedIn, entryOf } from '../../shared/record.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
-import { oursOf } from '../model/identity.ts';
+import { isStamped, oursOf } from '../model/identity.ts';
 import { type DrainObstacle, type Reason, newReason } from '../reasons/reasons.ts';
 import { isAsDesired, areSubnetsAsDesired, replacementFacts } from './compare.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
@@ -25,7 +25,7 @@ const predecessorsOf = (desired: Desired, { profiles }: Profiles): readonly Farg
 /** Whether the desired profile has taken over. An ACTIVE profile with its name may still differ from the spec. */
 export function hasTakenOver(desired: Desired, observed: Observed): boolean {
   const found = desiredProfileIn(desired, observed);
-  return found?.status === ACTIVE && isAsDesired(desired, observed, found);
+  return found?.status === ACTIVE && isStamped(desired, found) && isAsDesired(desired, observed, found);
 }
 
 /** Returns ms since 1970. A time in the future comes from a wrong clock, and counts as now. */
@@ -42,7 +42,19 @@ export function keptUntil(desired: Desired, observed: Profiles): Ms {
 
 /** Whether EKS reports that pods may not start on the desired profile, so that they would have no profile. */
 export const isUnhealthy = (desired: Desired, observed: Profiles): boolean =>
-  desiredProfileIn(desired, observed)?.health.length !== 0;
+  (desiredProfileIn(desired, observed)?.health.length ?? 0) > 0;
+
+/**
+ * Returns the predecessor that stays because EKS reports health issues of the desired profile: its pods may not start.
+ * All other predecessors go, so that they do not fill the quota of the EKS cluster.
+ */
+export function indispensablePredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
+  if (!isUnhealthy(desired, observed)) return undefined;
+  const healthy = predecessorsOf(desired, observed).filter(
+    ({ status, health }) => status === ACTIVE && health.length === 0,
+  );
+  return servedIn(desired.record, healthy) ?? healthy[0];
+}
 
 /** Returns the predecessor on which pods start until the desired profile is ACTIVE. */
 export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
@@ -59,17 +71,19 @@ export function creatingReason(desired: Desired, observed: Profiles, name: strin
 
 /** Returns why predecessors are kept although the desired profile has taken over. `undefined` without predecessors. */
 export function keptReason(desired: Desired, observed: Profiles): Reason | undefined {
+  const indispensable = indispensablePredecessor(desired, observed);
   const kept = predecessorsOf(desired, observed);
+  const shown = indispensable ?? kept[0];
   const { profile, now } = desired;
-  if (profile === undefined || kept[0] === undefined) return undefined;
+  if (profile === undefined || shown === undefined) return undefined;
   const { name } = profile;
   const [first = name] = [name, ...kept.map((each) => each.name)].toSorted((a, b) => (isPreferred(a, b) ? -1 : 1));
-  const taker = findOverlap(profile, kept[0]) === undefined ? undefined : first;
+  const taker = findOverlap(profile, shown) === undefined ? undefined : first;
   const until = keptUntil(desired, observed);
-  const predecessor = kept[0].name;
+  const predecessor = shown.name;
   const obstacle = drainObstacle(predecessor, name);
   const drain = desired.drainTimeout > 0 && { timeout: desired.drainTimeout, ...(obstacle && { obstacle }) };
-  const isSuccessorUnhealthy = isUnhealthy(desired, observed);
+  const isSuccessorUnhealthy = indispensable !== undefined;
   const facts = {
     name,
     predecessor,

@@ -59,8 +59,8 @@ describe('settingsOfSharers', () => {
   const alike = { ...other, roleAdditionalPolicies: [logs, extra], additionalTags: { team: 'a' } };
   const young = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('web', YOUNG, spec);
   const old = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('api', OLD, spec);
-  const serving = (object: AWSFargateProfile) => {
-    const record = { ...EMPTY_RECORD, profiles: [{ name: ProfileName.of('web'), served: true as const }] };
+  const serving = (object: AWSFargateProfile, role: string = shared) => {
+    const record = { ...EMPTY_RECORD, roles: [{ name: RoleName.of(role), checked: true as const }] };
     const annotations = { [RECORD_ANNOTATION]: formatRecord(record, object) };
     return { ...object, metadata: { ...object.metadata, annotations } };
   };
@@ -72,6 +72,11 @@ describe('settingsOfSharers', () => {
     ['an absent rolePath and "/"', young(), old({ rolePath: '/' })],
     ['the older object', old(), young(other)],
     ['the object whose profile has been ACTIVE, also if it is younger', serving(young()), old(other)],
+    [
+      'the older object, if the younger one has been ACTIVE with another role',
+      old(),
+      serving(young({ ...other, roleName: RoleName.of('Shared') }), 'own'),
+    ],
     ['the object with the earlier name, if both have the same age', roleSharer('a', OLD), roleSharer('b', OLD, other)],
     ['a role of spec.roleARN', anObject({ spec: { roleARN } }), old(other)],
   ] as const)

@@ -9,7 +9,7 @@ import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { SourcedTag } from '../../../../pkg/fargate/tags/tag-limits.ts';
 import { roleTagsOfUsers } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import { BY_ROLE, rolesOf } from '../../../shared/caches.ts';
-import { type KnownLocation, recordOf } from '../../../shared/record.ts';
+import { type KnownLocation, recordOf, roleEntryOf } from '../../../shared/record.ts';
 import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
 import { currentProfileNameOf, roleNameOf } from '../../../shared/profile-names.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
@@ -59,16 +59,17 @@ export function settingsOfSharers(
   const boundary = requiredBoundary(limits, place);
   const tagsOfObject = roleTagsOfUsers(object, controlPlaneTags);
   const keysOfOthers = new Set<string>();
+  const name = roleNameOf(object);
   let first: { readonly other: AWSFargateProfile; readonly settings: readonly string[] } | undefined;
   for (const other of sharers) {
     if (!isInEksCluster(other, object, location)) continue;
     const tags = roleTagsOfUsers(other, controlPlaneTags);
     for (const folded of tags.keys()) keysOfOthers.add(folded);
-    if (!hasPrecedence(other, object) || (first !== undefined && !hasPrecedence(other, first.other))) continue;
+    if (!hasPrecedence(other, object, name) || (first !== undefined && !hasPrecedence(other, first.other, name)))
+      continue;
     const settings = [...differingSettings(object, other, boundary), ...differingTags(tagsOfObject, tags)];
     if (settings.length > 0) first = { other, settings };
   }
-  const name = roleNameOf(object);
   const roleConflict = name && first && conflictReason(object, name, first);
   return { roleConflict, keysOfOthers: [...keysOfOthers] };
 }
@@ -86,16 +87,18 @@ function conflictReason(
 }
 
 /**
- * An object whose profile has been ACTIVE has precedence over an object whose profile has not, because pods run with
- * the first object's settings. A restore recreates the objects in any order, so age decides only between equal objects.
+ * An object whose profile has been ACTIVE with this role has precedence over an object whose profile has not, because
+ * pods run with the first object's settings. A restore recreates the objects in any order, so age decides only between
+ * equal objects.
  */
-function hasPrecedence(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
-  const hasServed = hasServedProfile(a);
-  return hasServed === hasServedProfile(b) ? isOlder(a, b) : hasServed;
+function hasPrecedence(a: AWSFargateProfile, b: AWSFargateProfile, role: RoleName | undefined): boolean {
+  const hasServed = hasServedWith(a, role);
+  return hasServed === hasServedWith(b, role) ? isOlder(a, b) : hasServed;
 }
 
-const hasServedProfile = (object: AWSFargateProfile): boolean =>
-  recordOf(object).profiles.some(({ served }) => served === true);
+/** A recorded role is `checked` once the object has matched its spec with the role. */
+const hasServedWith = (object: AWSFargateProfile, role: RoleName | undefined): boolean =>
+  role !== undefined && roleEntryOf(recordOf(object), role)?.checked === true;
 
 function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
   const [createdA, createdB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
