@@ -6,7 +6,7 @@ import { type Reason, type ReasonName, type SiblingChange, isEndedBySibling } fr
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import type { Mutation } from './model/change.ts';
-import { type Announced, isOfReplacement } from './model/result.ts';
+import type { Announced } from './model/result.ts';
 import { type Observed, findProfile } from './model/observed-state.ts';
 import type { IdentityRef } from '../../pkg/cloud/index.ts';
 import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
@@ -86,7 +86,7 @@ export function withSuccess(
   now: Ms = 0,
 ): RetryState {
   const reported = refused.filter(({ reason }) => notices.includes(reason));
-  const removing = notices.find(isOfReplacement);
+  const removing = notices.find(({ name }) => name === 'Draining' || name === 'RemovingPredecessor');
   // A refusal has its own time, so the wait of the replacement continues next to it.
   const first = removing ?? reported[0]?.reason;
   return {

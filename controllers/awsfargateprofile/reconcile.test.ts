@@ -16,7 +16,7 @@ import {
 } from '../../api/v1beta2/index.ts';
 import type { CredentialsProblem, Session, SessionRequest } from '../../pkg/cloud/index.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
-import { type ProfileRecord, recordOf } from '../shared/record.ts';
+import { EMPTY_RECORD, MAX_RECORD, type ProfileRecord, formatRecord, recordOf } from '../shared/record.ts';
 import { newStores } from '../shared/caches.ts';
 import { RetryStore } from './memory.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
@@ -373,6 +373,17 @@ describe('Reconciler', () => {
       await reconcile();
       expect(requests.indexOf('PATCH record')).to.be.within(0, requests.indexOf('DeleteFargateProfile') - 1);
       expect(recorded().deleting).to.equal(true);
+    });
+
+    it('keeps a record readable that has no room for the mark of a deletion', async () => {
+      const withText = (length: number) => ({ ...FULL_RECORD, others: { x: 'x'.repeat(length) } });
+      const length = (record: Partial<ProfileRecord>) =>
+        formatRecord({ ...EMPTY_RECORD, ...record }, anObject()).length;
+      deleted({ record: withText(MAX_RECORD - length(withText(0))) });
+      putAsWanted();
+      await reconcile();
+      expect(recorded()).to.not.have.property('deleting');
+      expect(requests).to.include('DeleteFargateProfile');
     });
 
     for (const [situation, parts] of [

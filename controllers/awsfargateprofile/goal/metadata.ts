@@ -25,8 +25,8 @@ export function metadataPatch(
   const { metadata } = object;
   const { clusterName } = object.spec;
   // Another client may have removed the finalizer. A record alone may be a copy from another management cluster.
-  const isLost = reportedLocationOf(object).kind === 'known' && !isRetained(object);
-  const isNeeded = goal.kind === 'pursue' || isLost;
+  const mustComeBack = reportedLocationOf(object).kind === 'known' && !isRetained(object);
+  const isNeeded = goal.kind === 'pursue' || mustComeBack;
   const finalizers = isNeeded ? withFinalizer(metadata.finalizers) : metadata.finalizers;
   const annotations = withRetain(object);
   // An object that gets the finalizer only now has nothing in AWS, unless its record or status says otherwise.

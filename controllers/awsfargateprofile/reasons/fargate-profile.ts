@@ -2,7 +2,7 @@ import { formatAge, formatTimestamp, type Ms } from 'controller-runtime/env';
 import { cut, MAX_FACT } from 'controller-runtime/text';
 import type { Quote } from '../../shared/message.ts';
 import { defineReason, EKS, EKS_PROGRESS, IN_AWS, type Named } from './definition.ts';
-import { MINUTE, pollDrain, pollFailedProfile, pollForUserAction } from './polls.ts';
+import { MINUTE, pollDrain, pollFailedProfile } from './polls.ts';
 import { type SpecChangeable, quoted, listed } from './wording.ts';
 
 export type ReportedIssue = {
@@ -88,6 +88,9 @@ type Succeeded = Named & { readonly successor?: string };
 const describeSuccessor = (name: string, successor: string): string =>
   successor === name ? 'recreates it with the current spec' : `creates Fargate profile ${quoted(successor)}`;
 
+/** How often the controller reads whether the health issues of a successor are solved. A user has to solve them. */
+const HEALTH_INTERVAL: Ms = 5 * MINUTE;
+
 /**
  * EKS usually needs a few minutes. After this time, the message says that the wait is unusually long. The controller
  * never gives up.
@@ -138,8 +141,8 @@ export const PROFILE_REASONS = {
   PredecessorKept: defineReason<Kept>({
     nature: 'wait',
     ...EKS,
-    poll: (waited, { remaining, isSuccessorUnhealthy }) =>
-      isSuccessorUnhealthy ? Math.max(remaining, pollForUserAction(waited, undefined)) : remaining,
+    poll: (_waited, { remaining, isSuccessorUnhealthy }) =>
+      isSuccessorUnhealthy ? Math.max(remaining, HEALTH_INTERVAL) : remaining,
     announced: true,
     problem: (facts) =>
       `Fargate profile ${quoted(facts.name)} is ACTIVE and replaces ${quoted(facts.predecessor)}, which the controller ${describeRemoval(facts)}`,

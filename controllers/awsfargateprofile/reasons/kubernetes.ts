@@ -235,7 +235,7 @@ export const KUBERNETES_REASONS = {
     remedy: ({ place }) =>
       place === undefined
         ? 'If a newer version of the controller wrote the annotation, run that version; if not, remove the annotation'
-        : `If a restore brought back the annotation of an earlier object with this name, remove the annotation; if this object has a profile in both places, first delete the other profile in AWS`,
+        : 'If a restore brought back the annotation of an earlier object with this name, remove the annotation; if this object has a profile in both places, first delete the other profile in AWS',
     outlook: ({ place }) =>
       `Without the annotation, the controller looks for the profile and role in ${place ?? 'AWS'} and writes the annotation again`,
   }),

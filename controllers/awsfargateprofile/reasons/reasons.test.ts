@@ -147,6 +147,20 @@ describe('pollOf', () => {
   });
 });
 
+describe('PredecessorKept', () => {
+  const kept = (remaining: number, isSuccessorUnhealthy: boolean) =>
+    pollOf(newReason('PredecessorKept', { ...REASON_EXAMPLES.PredecessorKept, remaining, isSuccessorUnhealthy }), 0);
+
+  it('polls at its end, and every five minutes while EKS reports health issues of the successor', () => {
+    expect([kept(30 * SECOND, false), kept(-SECOND, true), kept(MINUTE, true)]).to.deep.equal([
+      30 * SECOND,
+      5 * MINUTE,
+      5 * MINUTE,
+    ]);
+    expect(kept(10 * MINUTE, true)).to.equal(10 * MINUTE);
+  });
+});
+
 describe('messageOf', () => {
   it('names each field that the operator does not allow, and the flags of the manager', () => {
     const excess = [
