@@ -65,7 +65,7 @@ export function reportNotReady({
     const written = await profileWriter.patchStatus(object, status, signal);
     // Marks the reason as reported, so that no event follows: the conditions already show it.
     if (written !== undefined)
-      reconcile.retry.update((state) => ({ ...state, announced: { problem: messageOf(reason), advice: [] } }));
+      reconcile.retry.update((state) => ({ ...state, announced: { problems: [messageOf(reason)], advice: [] } }));
     return continueWith(reconcile, written);
   };
 }

@@ -40,7 +40,7 @@ export interface AwsFacts {
 
 /** What the last report of an object announced in events. */
 export interface Announced {
-  readonly problem: string | undefined;
+  readonly problems: readonly string[];
   readonly advice: readonly string[];
 }
 

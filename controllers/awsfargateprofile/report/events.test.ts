@@ -41,6 +41,8 @@ import {
 } from '../testing/mutations.ts';
 import { completedReconcile, observedReconcile, ready } from '../testing/completed-reconcile.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
+import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
+import type { CompletedReconcile } from '../model/result.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 
 const ARN = aProfile().arn;
@@ -243,6 +245,20 @@ describe('the Warning event of a reason', () => {
       const events = wasAnnounced ? [`Warning ${reason.name}: ${messageOf(reason)}`] : [];
       expect(eventsOf({ reason, object })).to.deep.equal(events);
     });
+
+  it('is recorded for each problem of a usable profile, except the one that the event of a failed change announces', () => {
+    const kept = newReason('PredecessorKept', REASON_EXAMPLES.PredecessorKept);
+    const reasonsOf = (given: CompletedReconcile) => eventsAfter(given).map((event) => event.reason);
+    const withPredecessor = (steps: readonly Step[]): CompletedReconcile => {
+      const { facts, ...rest } = observedReconcile({ object: ready(), notices: [refused], steps });
+      return facts === undefined ? rest : { ...rest, facts: { ...facts, plan: { ...facts.plan, notices: [kept] } } };
+    };
+    const reconcile = withPredecessor([]);
+    expect(reasonsOf(reconcile)).to.deep.equal(['APIServerRefused', 'PredecessorKept']);
+    expect(reasonsOf({ ...reconcile, announced: announcedBy(reconcile) })).to.deep.equal([]);
+    const failing = withPredecessor([{ mutation: ATTACH_POLICY, outcome: { kind: 'failed', failure: aFailure() } }]);
+    expect(reasonsOf(failing)).to.deep.equal(['FailedUpdateAWS', 'PredecessorKept']);
+  });
 
   it('is not repeated for a problem with a message that is longer than a condition allows', () => {
     const reason = newReason('SpecDiffers', { name: PROFILE, fields: ['😀'.repeat(20_000)] });

@@ -36,7 +36,7 @@ export function eventsAfter(reconcile: CompletedReconcile): readonly EventSpec[]
     ...eventsOfDrainBegin(reconcile),
     ...eventsForSteps(stepsToReport(reconcile)),
     ...eventsOfKeptRoles(reconcile),
-    ...eventOfProblem(reconcile),
+    ...eventsOfProblems(reconcile),
     ...eventsOfAdvice(reconcile),
   ];
 }
@@ -294,31 +294,43 @@ function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonl
   ];
 }
 
-export const announcedBy = (reconcile: CompletedReconcile): Announced => {
-  const reason = problemOf(reconcile);
-  return { problem: reason && messageOf(reason), advice: adviceAfter(reconcile).map(({ message }) => message) };
-};
+export const announcedBy = (reconcile: CompletedReconcile): Announced => ({
+  problems: problemsOf(reconcile).map(messageOf),
+  advice: adviceAfter(reconcile).map(({ message }) => message),
+});
 
-const problemOf = (reconcile: CompletedReconcile): Reason | undefined => reasonOf(reconcile) ?? noticesOf(reconcile)[0];
-
-/** Announces a problem that begins or changes. The conditions show it as long as it lasts. */
-function eventOfProblem(reconcile: CompletedReconcile): readonly EventSpec[] {
-  const reason = problemOf(reconcile);
-  if (reason === undefined || stepsToReport(reconcile).some(({ outcome }) => outcome.kind === 'failed')) return [];
-  const nature = natureOf(reason);
-  const isProblem = nature === 'human' || nature === 'retry';
-  if ((!isProblem && !isAnnounced(reason)) || wasAnnounced(reconcile, reason)) return [];
-  return [isProblem ? warningFor(reason) : normal(reason.name, messageOf(reason))];
+function problemsOf(reconcile: CompletedReconcile): readonly Reason[] {
+  const reason = reasonOf(reconcile);
+  return reason === undefined ? noticesOf(reconcile) : [reason];
 }
 
 /**
- * Reports whether an event has already announced the reason. After a start of the manager, a condition with the same
- * reason shows that an earlier process announced it.
+ * Announces problems that begin or change. The conditions show them as long as they last. The event of a failed change
+ * already announces the problem that the change has caused.
  */
-function wasAnnounced({ object, end, announced }: CompletedReconcile, reason: Reason): boolean {
-  if (announced !== undefined) return announced.problem === messageOf(reason);
-  const types = end === 'inSync' ? (['Stalled', 'Ready'] as const) : conditionTypesFor(object, reason);
-  return types.some((type) => conditionOf(object.status?.conditions, type)?.reason === reason.name);
+function eventsOfProblems(reconcile: CompletedReconcile): readonly EventSpec[] {
+  const isFailed = stepsToReport(reconcile).some(({ outcome }) => outcome.kind === 'failed');
+  const problems = problemsOf(reconcile).filter(
+    (reason) => !isFailed || reconcile.facts?.plan.notices.includes(reason),
+  );
+  return problems.flatMap((reason) => {
+    const nature = natureOf(reason);
+    const isProblem = nature === 'human' || nature === 'retry';
+    if ((!isProblem && !isAnnounced(reason)) || wasAnnounced(reconcile, reason)) return [];
+    return [isProblem ? warningFor(reason) : normal(reason.name, messageOf(reason))];
+  });
+}
+
+/**
+ * Reports whether an event has already announced the reason. After a start of the manager, a condition with the reason
+ * of the first problem shows that an earlier process announced all of them.
+ */
+function wasAnnounced(reconcile: CompletedReconcile, reason: Reason): boolean {
+  const { object, end, announced } = reconcile;
+  if (announced !== undefined) return announced.problems.includes(messageOf(reason));
+  const [first = reason] = problemsOf(reconcile);
+  const types = end === 'inSync' ? (['Stalled', 'Ready'] as const) : conditionTypesFor(object, first);
+  return types.some((type) => conditionOf(object.status?.conditions, type)?.reason === first.name);
 }
 
 /** Announces new or changed advice. After a start of the manager, a Ready object's advice counts as announced. */
