@@ -385,7 +385,7 @@ describe('goalFor', () => {
   it('names a way out of an unknown target that helps, also in a cluster that is being deleted', () => {
     const plane = 'AWSManagedControlPlane team-a/prod-control-plane';
     const [missing, remedy] = [`${plane} has no spec.region`, `Set spec.region of ${plane}`];
-    const facts = { missing, remedy, provisionedIn: undefined, profile: PROFILE, role: ROLE };
+    const facts = { missing, remedy, profile: PROFILE, role: ROLE };
     const stuck = newReason('TargetUnknown', { ...facts, abandonment: 'removeFinalizer' });
     const stuckRetained = { object: aDeletedObject({ ...RETAIN, metadata: { annotations: {} } }) };
     expect(reasonOf({ ...unrecorded, ...withoutRegion(leaving) })).to.deep.equal(stuck);

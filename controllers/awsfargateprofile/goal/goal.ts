@@ -10,7 +10,6 @@ import {
   describeMissingSource,
   findTarget,
   findTargetChange,
-  provisionedIn,
 } from './target.ts';
 import * as E from 'fp-ts/lib/Either.js';
 import { keyOf, keyText } from 'controller-runtime/client';
@@ -104,7 +103,6 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
   return hold(
     newReason('TargetUnknown', {
       ...describeMissingSource(inputs),
-      provisionedIn: provisionedIn(object),
       profile: currentProfileNameOf(object),
       role: record.roles.length > 0 ? record.roles.find(({ managed }) => managed !== false)?.name : roleNameOf(object),
       abandonment,

@@ -312,7 +312,7 @@ const clusterDeletingReason = (object: AWSFargateProfile): Reason =>
 export const clusterKey = ({ metadata, spec }: AWSFargateProfile): string =>
   `${metadata.namespace}/${spec.clusterName}`;
 
-export function provisionedIn(object: AWSFargateProfile): string | undefined {
+function provisionedIn(object: AWSFargateProfile): string | undefined {
   const location = locationOf(object);
   return location.kind === 'known' ? formatLocation(location) : undefined;
 }

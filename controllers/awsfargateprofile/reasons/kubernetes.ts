@@ -196,17 +196,14 @@ export const KUBERNETES_REASONS = {
   /** `missing` is a clause. `role` is the role that the controller may have created. */
   TargetUnknown: defineReason<{
     readonly missing: string;
-    readonly provisionedIn: string | undefined;
     readonly profile: string;
     readonly role: string | undefined;
     readonly remedy: string;
     readonly abandonment: Abandonment;
   }>({
     ...IN_KUBERNETES,
-    problem: ({ missing, provisionedIn, profile }) =>
-      provisionedIn === undefined
-        ? `the deletion of this object waits: the controller does not know the AWS account and region of Fargate profile ${quoted(profile)}, because the annotation ${RECORD_ANNOTATION} does not name them, and ${missing}`
-        : `the deletion of this object waits: the controller does not know which AWS credentials to use for Fargate profile ${quoted(profile)} in ${provisionedIn} (account/region/EKS cluster), because ${missing}`,
+    problem: ({ missing, profile }) =>
+      `the deletion of this object waits: the controller does not know the AWS account and region of Fargate profile ${quoted(profile)}, because the annotation ${RECORD_ANNOTATION} does not name them, and ${missing}`,
     remedy: ({ remedy, profile, role, abandonment }) => {
       const ownRole = role === undefined ? '' : `, and IAM role ${quoted(role)} if the controller created it`;
       const wayOut =

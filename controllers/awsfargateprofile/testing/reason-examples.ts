@@ -47,7 +47,6 @@ export const REASON_EXAMPLES: ReportedFacts = {
     remedy: 'Restore Cluster default/my-cluster and its AWSManagedControlPlane',
     profile: 'default_web',
     role: ROLE,
-    provisionedIn: '123456789012/eu-west-1/default_my-control-plane',
     abandonment: 'retain',
   },
   ClusterNotNamed: { provisionedIn: '123456789012/eu-west-1/tools' },

@@ -72,13 +72,13 @@ export class DrainScene {
   }
 
   /** Waits until EKS has deleted a Fargate profile. */
-  gone(profile: string, timeoutMs?: number): Promise<unknown> {
+  gone(profile: string): Promise<unknown> {
     return eventually(
       async () => {
         if (this.world.awsView.profile(profile) !== undefined) throw new Error(await this.message());
         return true;
       },
-      { what: `the deletion of ${profile}`, ...(timeoutMs !== undefined && { timeoutMs }) },
+      { what: `the deletion of ${profile}` },
     );
   }
 

@@ -21,7 +21,6 @@ export class IamAuthenticator {
   readonly identities = new Map<string, Identity>();
   /** The reasons why tokens were refused. */
   readonly refusals: string[] = [];
-  accepted = 0;
   private readonly cluster: string;
   private readonly server = createServer((request, response) => {
     void text(request).then((body) => {
@@ -49,7 +48,6 @@ export class IamAuthenticator {
   private review(token: string): object {
     const result = this.identify(token);
     if (typeof result !== 'string') {
-      this.accepted += 1;
       const { username, groups } = result;
       return { authenticated: true, user: { username, groups } };
     }
