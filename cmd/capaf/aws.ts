@@ -127,7 +127,7 @@ export function newAwsAccess({ credentials, region, roleArn, signal, ...options 
     region,
     signal,
     logger: SILENT,
-    limiter: cloud.newLimiter(options.clock),
+    limiter: cloud.newRateLimiter(options.clock),
     metrics: cloud.awsMetrics(new Registry()),
     pool: new cloud.CredentialPool(options.clock, signal, RESYNC),
     version: VERSION,

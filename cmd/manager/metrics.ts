@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { TypedStore } from 'controller-runtime/cache';
 import type { Ms } from 'controller-runtime/env';
 import { cacheMetrics, Metrics, registerCollected, requestCounter } from 'controller-runtime/metrics';
-import { profileMetrics, laneMetrics } from '../../controllers/awsfargateprofile/report/metrics.ts';
+import { profileMetrics, clusterQueueMetrics } from '../../controllers/awsfargateprofile/report/metrics.ts';
 import { schemaMetrics } from '../../controllers/shared/crd/served-schema.ts';
 import { awsMetrics } from '../../pkg/cloud/index.ts';
 import { VERSION } from '../../pkg/version.ts';
@@ -27,7 +27,7 @@ export function newManagerMetrics(registry: Registry) {
     aws: awsMetrics(registry),
     schema: schemaMetrics(registry),
     profiles: profileMetrics(registry),
-    lane: laneMetrics(registry),
+    clusterQueue: clusterQueueMetrics(registry),
     caches: cacheMetrics(registry, 'capaf_cache_age_seconds'),
     unreadableObjects: unreadableObjectMetrics(registry),
     /** `at` is in ms since 1970. */

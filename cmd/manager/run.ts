@@ -25,7 +25,7 @@ import { newIdentities, type Identities } from '../../controllers/identities/ide
 import {
   CallerAccounts,
   CredentialPool,
-  newLimiter,
+  newRateLimiter,
   newSessions,
   type AwsMetrics,
   type Sessions,
@@ -112,7 +112,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     concurrency,
     resync,
     openPods: newOpenPods(env.connectToServer, clock, count),
-    laneMetrics: metrics.lane,
+    clusterQueueMetrics: metrics.clusterQueue,
     profileMetrics: metrics.profiles,
   });
 
@@ -174,7 +174,7 @@ function newAws(
     clock,
     logger,
     transport: env.aws,
-    limiter: newLimiter(clock),
+    limiter: newRateLimiter(clock),
     metrics,
     endpoints: env.endpoints,
     pool,

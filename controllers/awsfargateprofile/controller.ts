@@ -23,17 +23,18 @@ import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import type { Identities } from '../identities/identities.ts';
-import type { LaneMetrics, ProfileMetrics } from './report/metrics.ts';
+import type { ClusterQueueMetrics, ProfileMetrics } from './report/metrics.ts';
 import type { OpenPods } from './drain/open-pods.ts';
-import { Lanes } from './lane.ts';
-import { overlapController } from './overlap-controller.ts';
+import { ClusterQueues } from './cluster-queue.ts';
+import { Competition } from './overlap/condition.ts';
+import { overlapController } from './overlap/controller.ts';
 import { onlyUnderOurSchema } from './unreadable.ts';
 import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
 import { newLiveChecks } from './guards/checks.ts';
 import { newLiveRoleUsers } from './guards/role-users/live-users.ts';
 import type { EventSpec } from './report/events.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
-import { RetryStore } from './memory.ts';
+import { RetryStore } from './retry-state.ts';
 import { type ReconcilerOptions, Reconciler } from './reconcile.ts';
 import { connectWatches } from './watches.ts';
 
@@ -61,7 +62,7 @@ export interface AWSFargateProfileControllerOptions extends ReconcilerEnvironmen
   readonly identities: Pick<Identities, 'onChange'>;
   readonly recorder: EventRecorder;
   readonly metrics: Metrics;
-  readonly laneMetrics: LaneMetrics;
+  readonly clusterQueueMetrics: ClusterQueueMetrics;
   readonly profileMetrics: ProfileMetrics;
   readonly logger: Logger;
   /** How many objects with the same namespace, region, and identity can be reconciled at the same time. */
@@ -70,7 +71,7 @@ export interface AWSFargateProfileControllerOptions extends ReconcilerEnvironmen
 
 export function awsFargateProfileControllers(options: AWSFargateProfileControllerOptions): readonly Runnable[] {
   const { caches, leadership, recorder, metrics, clock, random, logger } = options;
-  const { identities, concurrency, resync, laneMetrics } = options;
+  const { identities, concurrency, resync, clusterQueueMetrics } = options;
   // Each group (a namespace's objects with the same region and identity) and each namespace has its own limit, so that
   // a region, account, or tenant whose calls hang does not occupy all slots.
   const slots = { group: concurrency, namespace: 4 * concurrency, total: 40 * concurrency };
@@ -81,17 +82,17 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
     groupOf: (key) => groupOf(caches, key),
   });
   const kept = newReconcilerParts(options, queue);
-  const { profileWriter, lanes, retryStore } = kept;
+  const { profileWriter, competition, clusterQueues, retryStore } = kept;
   options.profileMetrics.watch({ store: caches.profiles, profiles: caches.typed.profiles, leadership });
-  laneMetrics.watchWaiting(() => retryStore.waitingForTurn);
+  clusterQueueMetrics.watchWaiting(() => retryStore.waitingForTurn);
   const parts = {
     ...kept,
-    recordTurnSpan: (span: Ms) => laneMetrics.recordWait(span),
+    recordTurnSpan: (span: Ms) => clusterQueueMetrics.recordWait(span),
     recordEviction: (answer: Eviction['kind']) => options.profileMetrics.recordEviction(answer),
     recordEvent: ({ metadata }: Pick<KubeObject, 'metadata'>, { type, reason, message }: EventSpec) =>
       recorder.record({ metadata, apiVersion: API_VERSION, kind: KIND }, type, reason, message),
   };
-  connectWatches({ caches, identities, queue, lanes, profileWriter, retryStore, clock, random, resync });
+  connectWatches({ caches, identities, queue, clusterQueues, profileWriter, retryStore, clock, random, resync });
   const controller = new Controller({
     name: NAME,
     object: { group: GROUP, kind: KIND },
@@ -103,7 +104,7 @@ export function awsFargateProfileControllers(options: AWSFargateProfileControlle
     logger,
     metrics: metrics.controller(NAME),
   });
-  return [controller, overlapController({ ...options, profileWriter })];
+  return [controller, overlapController({ ...options, profileWriter, competition })];
 }
 
 export type ReconcilerParts = ReturnType<typeof newReconcilerParts> &
@@ -111,7 +112,7 @@ export type ReconcilerParts = ReturnType<typeof newReconcilerParts> &
 
 /** Creates the state that a reconciler keeps between reconciles. Parts of this state enqueue objects in `queue`. */
 export function newReconcilerParts(
-  { client, caches, clock }: Pick<ReconcilerEnvironment, 'client' | 'caches' | 'clock'>,
+  { client, caches, limits, clock }: Pick<ReconcilerEnvironment, 'client' | 'caches' | 'limits' | 'clock'>,
   queue: Pick<Workqueue, 'add' | 'demote'>,
 ) {
   const { profiles } = caches.typed;
@@ -119,12 +120,13 @@ export function newReconcilerParts(
   const onForeignChange = (key: ObjectKey): void => queue.add(key);
   return {
     retryStore,
+    competition: new Competition(profiles, limits),
     profileWriter: new ProfileWriter({ client, store: caches.profiles, profiles, onForeignChange }),
-    lanes: new Lanes({
+    clusterQueues: new ClusterQueues({
       clock,
       caches,
       retryStore,
-      // All other objects of the EKS cluster wait for the first one (lane.ts), so its reconcile is urgent.
+      // All other objects of the EKS cluster wait for the first one (cluster-queue.ts), so its reconcile is urgent.
       wake: (key, place) => queue.add(key, place === 'first' ? 'urgent' : 'normal'),
       overtaken: (key) => queue.demote(key),
     }),

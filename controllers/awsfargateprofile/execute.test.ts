@@ -9,11 +9,11 @@ import type { RecordedProfile } from '../shared/record.ts';
 import { plan } from './plan/plan.ts';
 import { execute } from './execute.ts';
 import type { ReconcileState } from './guards/guards.ts';
-import type { LaneWait } from './lane.ts';
+import type { ClusterQueueWait } from './cluster-queue.ts';
 import { type Mutation, type Plan, change, optional, ifAllMade } from './model/change.ts';
 import { type Execution, reasonOf } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
-import { withWait } from './memory.ts';
+import { withWait } from './retry-state.ts';
 import {
   HERE,
   NOW,
@@ -38,7 +38,7 @@ import {
   type ServiceOverrides,
   type TestServices,
   NO_ROLE_USERS,
-  LANE,
+  QUEUE,
   aSimulatedProfile,
   aSimulatedRole,
   awsAsDesired,
@@ -169,11 +169,11 @@ describe('execute', () => {
       ]);
     });
 
-  describe('the turn in the lane', () => {
+  describe('the turn in the queue', () => {
     const sibling = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
-    const turnOfSibling = (): LaneWait | undefined => {
-      const wait = services.lanes.take(LANE, sibling, 'team-a_api', 'being created');
-      services.lanes.release(LANE, sibling);
+    const turnOfSibling = (): ClusterQueueWait | undefined => {
+      const wait = services.clusterQueues.take(QUEUE, sibling, 'team-a_api', 'being created');
+      services.clusterQueues.release(QUEUE, sibling);
       return wait;
     };
     const creating = (failure?: Partial<AwsFailure>): ReconcileState => {
@@ -224,7 +224,7 @@ describe('execute', () => {
     });
 
     it('is not needed for a change that EKS makes at once', async () => {
-      services.lanes.saw(LANE, 'team-a_api', 'being created', sibling);
+      services.clusterQueues.saw(QUEUE, 'team-a_api', 'being created', sibling);
       const reconcile = reconcileStateFor(awsWith(aSimulatedProfile(), aSimulatedRole({ attached: [] })));
       expect(await run(reconcile)).to.deep.equal({ end: 'in order', did: ['attachPolicy done'] });
     });

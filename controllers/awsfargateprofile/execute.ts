@@ -10,7 +10,7 @@ import { isManagedHere } from './model/identity.ts';
 import { findRole } from './model/observed-state.ts';
 import type { Claims } from './guards/role-users/claims.ts';
 import { type Guards, findObstacle, type ReconcileState } from './guards/guards.ts';
-import type { Lanes } from './lane.ts';
+import type { ClusterQueues } from './cluster-queue.ts';
 import {
   type Mutation,
   describeQueued,
@@ -42,14 +42,14 @@ import {
   withRefusal,
   waitedFor,
   withRecorded,
-} from './memory.ts';
+} from './retry-state.ts';
 import { withRefusedRequests } from './update-record.ts';
 import { recordAfter } from './record-changes.ts';
 import { describeTransit } from './model/profile-status.ts';
 
 export interface ExecuteServices {
   readonly guards: Guards;
-  readonly lanes: Lanes;
+  readonly clusterQueues: ClusterQueues;
   readonly claims: Claims;
   readonly clock: Clock;
 }
@@ -98,7 +98,7 @@ async function makeChange(
   services: ExecuteServices,
 ): Promise<Reason | undefined> {
   const { mutation } = change;
-  const { claims, clock, lanes } = services;
+  const { claims, clock, clusterQueues } = services;
   const before = reconcile.record;
   try {
     recordProfileFailure(reconcile, mutation, clock);
@@ -119,10 +119,10 @@ async function makeChange(
       unanswered: withRefusedRequests(state.unanswered ?? {}, ahead, reconcile.record),
     }));
     const reason = reasonFor(reconcile, mutation, outcome, clock);
-    if (isQueuedMutation(mutation)) updateLane(lanes, reconcile, mutation, outcome, reason);
+    if (isQueuedMutation(mutation)) updateClusterQueue(clusterQueues, reconcile, mutation, outcome, reason);
     return reason && tolerate(change, reason, execution);
   } finally {
-    lanes.release(reconcile.lane, reconcile.object);
+    clusterQueues.release(reconcile.clusterQueue, reconcile.object);
   }
 }
 
@@ -163,16 +163,18 @@ function recordProfileFailure(reconcile: ReconcileState, mutation: Mutation, clo
   reconcile.retry.update((state) => withProfileFailure(state, generationOf(reconcile), clock.monotonic()));
 }
 
-function updateLane(
-  lanes: Lanes,
-  { lane, object }: ReconcileState,
+function updateClusterQueue(
+  clusterQueues: ClusterQueues,
+  { clusterQueue, object }: ReconcileState,
   mutation: Mutation,
   outcome: MutationOutcome,
   reason: Reason | undefined,
 ): void {
-  if (outcome.kind === 'done') lanes.saw(lane, subjectOf(mutation), describeQueued(mutation), object);
-  else if (outcome.kind === 'siblingBusy') lanes.saw(lane, outcome.by, describeTransit(outcome.doing) ?? outcome.doing);
-  else if (reason?.name === 'ClusterUpdating') lanes.close(lane, reason.facts.remaining, reason.facts.said);
+  if (outcome.kind === 'done') clusterQueues.saw(clusterQueue, subjectOf(mutation), describeQueued(mutation), object);
+  else if (outcome.kind === 'siblingBusy')
+    clusterQueues.saw(clusterQueue, outcome.by, describeTransit(outcome.doing) ?? outcome.doing);
+  else if (reason?.name === 'ClusterUpdating')
+    clusterQueues.close(clusterQueue, reason.facts.remaining, reason.facts.said);
 }
 
 /** Returns why AWS has not made the change, or `undefined` if it has. */

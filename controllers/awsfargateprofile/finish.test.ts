@@ -9,7 +9,7 @@ import { observedAfter } from './model/observed-state.ts';
 import { plan } from './plan/plan.ts';
 import type { Execution, ReconcileResult } from './model/result.ts';
 import { Finisher } from './finish.ts';
-import { withWait, RetryStore } from './memory.ts';
+import { withWait, RetryStore } from './retry-state.ts';
 import type { ReconcileEnd, Step } from './model/change.ts';
 import { newReason } from './reasons/reasons.ts';
 import {
@@ -54,11 +54,11 @@ describe('Finisher', () => {
 
   const newFinisher = (write: Write): Finisher =>
     new Finisher({
-      limits: {},
+      competition: { withFewRivals: (_object, status) => status },
       clock,
       random: new SeededRandom(1),
       profileWriter: { patchStatus: write, patchMetadata: (object) => write(object), delete: async () => {} },
-      lanes: {
+      clusterQueues: {
         reorder: ({ metadata }) => void reordered.push(metadata.name),
         abandon: () => {},
       },
@@ -66,7 +66,6 @@ describe('Finisher', () => {
       recordEvent: (_object, { reason }) => void recordedEvents.push(reason),
       resync: 600_000,
       retryStore,
-      profiles: { byIndex: () => ({ kind: 'unknown', reason: 'none is listed' }) },
     });
 
   /** Finishes a reconcile. `write` stands for the API server and answers each write. */
@@ -195,7 +194,7 @@ describe('Finisher', () => {
       });
   });
 
-  it('gives the object another place in its lane after the status is written, because both count', async () => {
+  it('gives the object another place in its queue after the status is written, because both count', async () => {
     const write: Write = async (object) => {
       expect(reordered).to.deep.equal([]);
       return object;

@@ -5,7 +5,7 @@ import { type ProfileRecord, isTooLong } from '../shared/record.ts';
 import { hasFinalizer, isDeleting, isRetained } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { recordPatch, removeFinalizerPatch } from './goal/metadata.ts';
-import type { Lanes } from './lane.ts';
+import type { ClusterQueues } from './cluster-queue.ts';
 import type { Step } from './model/change.ts';
 import { type CompletedReconcile, type ReconcileResult, noticesOf, reasonOf } from './model/result.ts';
 import { hasChangeInProgress } from './model/at-rest.ts';
@@ -20,7 +20,7 @@ import {
   withWait,
   type RetryStore,
   attemptsOf,
-} from './memory.ts';
+} from './retry-state.ts';
 import { type Pending, type RequeueOptions, requeueAfter } from './report/requeue.ts';
 import {
   type EventSpec,
@@ -32,14 +32,15 @@ import {
   retainedEvent,
   warningFor,
 } from './report/events.ts';
-import { type OverlapSources, withFewRivals } from './report/overlap.ts';
+import type { Competition } from './overlap/condition.ts';
 import { pausedStatus, statusAfter } from './report/status.ts';
 import { CONFLICT, DONE } from '../shared/requeue.ts';
 
-export interface FinishOptions extends RequeueOptions, OverlapSources {
+export interface FinishOptions extends RequeueOptions {
+  readonly competition: Pick<Competition, 'withFewRivals'>;
   readonly retryStore: RetryStore;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
-  readonly lanes: Pick<Lanes, 'reorder' | 'abandon'>;
+  readonly clusterQueues: Pick<ClusterQueues, 'reorder' | 'abandon'>;
   /** Asks the API server. Returns why nothing may be deleted for the object now, in Kubernetes or in AWS. */
   readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
@@ -65,7 +66,7 @@ export class Finisher {
   }
 
   async finish(result: ReconcileResult, context: ReconcileContext): Promise<Requeue> {
-    const { clock, retryStore, profileWriter } = this.options;
+    const { clock, retryStore, profileWriter, competition } = this.options;
     const { object, end, facts, execution } = result;
     const reason = reasonOf(result);
     if (reason !== undefined && isUnreported(reason))
@@ -87,7 +88,7 @@ export class Finisher {
     const after = statusAfter(reconcile);
     // Without facts from AWS, overlaps are not checked: the EKS cluster is known only from status, which another client
     // may have written.
-    const status = facts === undefined ? after : withFewRivals(object, after, this.options, reconcile.now);
+    const status = facts === undefined ? after : competition.withFewRivals(object, after, reconcile.now);
     const isWritten = await this.write(object, unwritten, async () => {
       const recorded = await this.writeRecord(object, result.record, context.signal);
       return recorded && profileWriter.patchStatus(recorded, status, context.signal);
@@ -127,8 +128,8 @@ export class Finisher {
    * that change.
    */
   async pause(object: AWSFargateProfile, by: readonly string[], { signal }: ReconcileContext): Promise<Requeue> {
-    const { clock, lanes, profileWriter } = this.options;
-    lanes.abandon(keyOf(object));
+    const { clock, clusterQueues, profileWriter } = this.options;
+    clusterQueues.abandon(keyOf(object));
     const written = await profileWriter.patchStatus(object, pausedStatus(object, by, clock.now()), signal);
     return written === undefined ? CONFLICT : DONE;
   }
@@ -227,10 +228,10 @@ export class Finisher {
 
   /** Updates the memory. This may change the order in which the EKS cluster's objects get their turn. */
   private remember(object: AWSFargateProfile, change: (state: RetryState) => RetryState): void {
-    const { lanes, retryStore } = this.options;
+    const { clusterQueues, retryStore } = this.options;
     const wasStopped = retryStore.isStoppedOtherwise(object);
     retryStore.update(object, change);
-    if (retryStore.isStoppedOtherwise(object) !== wasStopped) lanes.reorder(object);
+    if (retryStore.isStoppedOtherwise(object) !== wasStopped) clusterQueues.reorder(object);
   }
 
   /** Returns `false` if another client wrote first or the object is gone. Events then report the changes in AWS. */

@@ -8,7 +8,7 @@ import { goalFor } from './goal/goal.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import { newLiveChecks, noLiveBlocker } from './guards/checks.ts';
 import { findObstacle } from './guards/guards.ts';
-import { RetryStore } from './memory.ts';
+import { RetryStore } from './retry-state.ts';
 import type { Execution } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
 import { pausedStatus, statusAfter } from './report/status.ts';
@@ -24,7 +24,7 @@ import {
   describeObstacle,
 } from './testing/mutations.ts';
 import {
-  LANE,
+  QUEUE,
   aSimulatedRole,
   awsAsDesired,
   awsWith,
@@ -124,7 +124,7 @@ describe('a pause that the caches do not show yet', () => {
       const hasBegun = (): boolean => reconcile.session.calls.some((call) => call.startsWith(slowStep));
       const findBlocker = async () => (hasBegun() ? 'the object is paused' : undefined);
       const services = newServices({ live: { findBlocker } });
-      services.lanes.saw(LANE, 'theirs', 'being created');
+      services.clusterQueues.saw(QUEUE, 'theirs', 'being created');
       expect(describeObstacle(await findObstacle(newGuards(services), mutation, reconcile))).to.equal('stop: NotNow');
     });
 });
@@ -141,16 +141,15 @@ describe('the end of the reconcile of a paused object', () => {
   ): Finisher => {
     const clock = new VirtualClock();
     return new Finisher({
-      limits: {},
+      competition: { withFewRivals: (_object, status) => status },
       clock,
       random: new SeededRandom(1),
       profileWriter: { patchStatus: write, patchMetadata: write, delete: async () => {} },
-      lanes: { reorder: () => {}, abandon: ({ name }) => void abandoned.push(name) },
+      clusterQueues: { reorder: () => {}, abandon: ({ name }) => void abandoned.push(name) },
       findLiveBlocker: async () => blocker,
       recordEvent: (_object, { reason }) => void events.push(reason),
       resync: 600_000,
       retryStore: new RetryStore(clock),
-      profiles: { byIndex: () => ({ kind: 'unknown', reason: 'none is listed' }) },
     });
   };
 

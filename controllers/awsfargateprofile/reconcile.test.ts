@@ -18,13 +18,14 @@ import type { CredentialsProblem, Session, SessionRequest } from '../../pkg/clou
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
 import { EMPTY_RECORD, MAX_RECORD, type ProfileRecord, formatRecord, recordOf } from '../shared/record.ts';
 import { newStores } from '../shared/caches.ts';
-import { RetryStore } from './memory.ts';
+import { RetryStore } from './retry-state.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
 import { ServedSchema } from '../shared/crd/served-schema.ts';
 import { newLiveChecks } from './guards/checks.ts';
 import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
 import { newLiveRoleUsers } from './guards/role-users/live-users.ts';
-import { Lanes } from './lane.ts';
+import { ClusterQueues } from './cluster-queue.ts';
+import { Competition } from './overlap/condition.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { Reconciler } from './reconcile.ts';
 import { type Api, CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from './testing/api.ts';
@@ -45,7 +46,7 @@ import {
   anObject,
 } from './testing/builders.ts';
 import { FOREIGN_TAGS } from './testing/fixtures.ts';
-import { LANE, aSimulatedProfile, aSimulatedRole, awsWith } from './testing/reconcile-state.ts';
+import { QUEUE, aSimulatedProfile, aSimulatedRole, awsWith } from './testing/reconcile-state.ts';
 import { type SimulatedAws, type SimulatedProfile, type SimulatedSession, sessionOn } from './testing/simulated-aws.ts';
 
 const KEY = { namespace: 'team-a', name: 'web' };
@@ -64,7 +65,7 @@ describe('Reconciler', () => {
   let session: SimulatedSession;
   let stores: ReturnType<typeof newStores>;
   let retryStore: RetryStore;
-  let lanes: Lanes;
+  let clusterQueues: ClusterQueues;
   let roleLocks: LockQueue;
   let recordedEvents: string[];
   let reconciler: Reconciler;
@@ -99,7 +100,7 @@ describe('Reconciler', () => {
     stores = newStores(logger);
     const { typed } = stores;
     retryStore = new RetryStore(clock);
-    lanes = new Lanes({
+    clusterQueues = new ClusterQueues({
       clock,
       caches: stores,
       retryStore,
@@ -135,7 +136,8 @@ describe('Reconciler', () => {
             : E.left(credentialsProblem);
         },
       },
-      lanes,
+      clusterQueues,
+      competition: new Competition(typed.profiles, NO_LIMITS),
       recordTurnSpan: () => {},
       recordEviction: () => {},
       openPods: async () => E.right(undefined),
@@ -598,9 +600,9 @@ describe('Reconciler', () => {
       expect(session.calls.filter((call) => call.includes('AccessEntry '))).to.have.length(1);
     });
 
-  describe('in the lane of its EKS cluster', () => {
+  describe('in the queue of its EKS cluster', () => {
     const other = anObject({ metadata: { name: 'other', uid: 'uid-of-other' } });
-    const turnOfOther = () => lanes.take(LANE, other, 'team-a_other', 'being created');
+    const turnOfOther = () => clusterQueues.take(QUEUE, other, 'team-a_other', 'being created');
     const tooMany = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`tag-${index}`, 'x']));
 
     it('a third object is told at once what is wrong with its spec, before AWS is read', async () => {

@@ -44,7 +44,7 @@ import { holdControlPlane, newPreparations, reasonForWait } from './guards/prepa
 import { Claims } from './guards/role-users/claims.ts';
 import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
 import { findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
-import type { Lanes } from './lane.ts';
+import type { ClusterQueues } from './cluster-queue.ts';
 import type { Desired } from './model/desired-state.ts';
 import { hasChangeInProgress } from './model/at-rest.ts';
 import { type Observed, observedAfter } from './model/observed-state.ts';
@@ -57,9 +57,10 @@ import { readDeletionProtection } from './observe/deletion-protection.ts';
 import { type Looking, type ProfilesAndRoles, glance, mayFitSpec, seenBy, survey } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, recordAtEnd, withoutDeletion } from './record-changes.ts';
-import { type RetryState, type RetryStore, withoutSurvey } from './memory.ts';
+import { type RetryState, type RetryStore, withoutSurvey } from './retry-state.ts';
 import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from './report/events.ts';
 import { Finisher } from './finish.ts';
+import type { Competition } from './overlap/condition.ts';
 import { reportUndecodable } from './unreadable.ts';
 import { CONFLICT, DONE, backOff } from '../shared/requeue.ts';
 
@@ -78,7 +79,8 @@ export interface ReconcilerOptions {
   readonly limits: OperatorLimits;
   readonly managerRegion?: string | undefined;
   readonly accounts?: ControlPlaneAccounts;
-  readonly lanes: Lanes;
+  readonly clusterQueues: ClusterQueues;
+  readonly competition: Competition;
   readonly recordTurnSpan: (span: Ms) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'add' | 'confirm'>;
   /**
@@ -103,14 +105,14 @@ export interface ReconcilerOptions {
  * 2. `pursue`: adds the finalizer that keeps the control plane, opens a session with the object's identity, and
  * collects what decides about the desired profile and role, such as the settings that other objects want for the role.
  * Ends the reconcile of an object that has to wait for the profile changes of other objects in its EKS cluster
- * (lane.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock, this one
- * does not wait: the object is enqueued when the lock is free.
+ * (cluster-queue.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock,
+ * this one does not wait: the object is enqueued when the lock is free.
  * 3. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey).
  * 4. `desire`: brings the record up to date with what AWS shows, and decides, once, what is desired.
  * 5. `changeAws`: plans all changes, and makes them one by one until a required one fails. Once the desired profile
  * serves pods, the removal of its predecessors follows as `leftovers`, whose failure does not change Ready. Before each
- * change, guards check whether the change is allowed now, move the pods of a predecessor, take the turn in the lane,
- * and write the record.
+ * change, guards check whether the change is allowed now, move the pods of a predecessor, take the turn in the cluster
+ * queue, and write the record.
  * 6. `finish` (finish.ts): writes the record, the status, and events, and then may remove the finalizer or delete the
  * object. It also chooses the time of the next reconcile (report/requeue.ts).
  *
@@ -123,7 +125,7 @@ export interface ReconcilerOptions {
  * - Which profile may be deleted, and why: `whyDeletable` (plan/remove.ts).
  * - Whether a shared role is kept: `removeUnwantedRole` (plan/remove.ts), if a Fargate profile in EKS uses the role;
  *   guards/role-users, if another object may use the role.
- * - How a profile is replaced: `chooseName` (desired/profile-name.ts) chooses the name of the new profile, and
+ * - How a profile is replaced: `chooseName` (desired/choose-name.ts) chooses the name of the new profile, and
  *   `hasTakenOver` and `keptUntil` (plan/replace.ts) decide when the old one may be deleted.
  */
 export class Reconciler {
@@ -209,7 +211,7 @@ export class Reconciler {
    * object as a user of the role.
    */
   private async pursue(before: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
-    const { roleLocks, lanes } = this.options;
+    const { roleLocks, clusterQueues } = this.options;
     const opened = await this.openAws(before, goal, context);
     if (E.isLeft(opened)) return this.finishUnread({ object: before, end: opened.left }, goal, context);
     const { session, controlPlaneFacts } = opened.right;
@@ -222,24 +224,24 @@ export class Reconciler {
     const end = (reason: Reason): Promise<Requeue> =>
       this.finishUnread({ object, end: reason, isAuthenticated: true }, goal, context);
     const { region, eksCluster } = goal.target;
-    const lane = formatLocation({ account: session.account, region, eksCluster });
+    const clusterQueue = formatLocation({ account: session.account, region, eksCluster });
     // Without its status, for example after a move, an object at rest may look unfinished. Only EKS shows the
     // difference, so this object does not wait for its turn.
     const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
-    const wait = mayBeAtRest ? undefined : lanes.findAhead(lane, object);
+    const wait = mayBeAtRest ? undefined : clusterQueues.findAhead(clusterQueue, object);
     if (wait !== undefined) return end(findSpecProblem(object, inputs.right) ?? reasonForWait(wait, eksCluster));
 
     const locks = rolesToLock(object, record).map((role) =>
       [session.account, object.metadata.namespace, role].join('/'),
     );
-    lanes.enter(object);
+    clusterQueues.beginReconcile(object);
     try {
       const decided = roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
-        this.decide(object, goal, { session, inputs: inputs.right, record, lane }, context),
+        this.decide(object, goal, { session, inputs: inputs.right, record, clusterQueue }, context),
       );
       return await (decided ?? end(newReason('NotNow', { because: 'another reconcile decides about the same role' })));
     } finally {
-      lanes.leave(object);
+      clusterQueues.endReconcile(object);
       this.claims.release(object);
     }
   }
@@ -347,18 +349,23 @@ export class Reconciler {
 
   /**
    * Reads AWS, with a glance (only the recorded profiles) if that is enough, else with a survey (all profiles of the
-   * EKS cluster). The lane learns which profiles EKS is changing.
+   * EKS cluster). The cluster queue learns which profiles EKS is changing.
    */
   private async readAws(
     looking: Looking,
     { target, unwanted, abandonment }: PursueGoal,
-    { session, lane }: AwsWork,
+    { session, clusterQueue }: AwsWork,
     { signal }: ReconcileContext,
   ): Promise<E.Either<Reason, Observed>> {
     const call = callContext(target, { session, abandonment });
     const seen = await this.look(session, looking);
     if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, call));
-    this.options.lanes.compare(lane, looking.object, seen.right.profiles, ownNames(looking, seen.right));
+    this.options.clusterQueues.compare(
+      clusterQueue,
+      looking.object,
+      seen.right.profiles,
+      ownNames(looking, seen.right),
+    );
     const read = await this.accessEntries.complete(session, { target, abandonment }, looking, seen.right, signal);
     if (E.isLeft(read)) return read;
     const protection =
@@ -409,7 +416,7 @@ export class Reconciler {
   private async changeAws(
     before: AWSFargateProfile,
     { target }: PursueGoal,
-    { session, inputs, lane }: AwsWork,
+    { session, inputs, clusterQueue }: AwsWork,
     { desired, observed }: { readonly desired: Desired; readonly observed: Observed },
     context: ReconcileContext,
   ): Promise<ReconcileResult> {
@@ -430,7 +437,7 @@ export class Reconciler {
       controlPlaneTags: inputs.controlPlaneFacts?.controlPlaneTags ?? {},
       session,
       retry: retryStore.handleFor(before),
-      lane,
+      clusterQueue,
       signal: context.signal,
     };
     const execution: Execution = { end: 'inSync', steps: [], notices: [], kept: [...planned.kept] };
@@ -470,7 +477,7 @@ export class Reconciler {
 
   private forget(key: ObjectKey): Requeue {
     this.options.retryStore.forget(key);
-    this.options.lanes.abandon(key);
+    this.options.clusterQueues.abandon(key);
     this.options.profileWriter.forget(key);
     return DONE;
   }
@@ -495,7 +502,7 @@ interface AwsWork {
   readonly inputs: DesiredInputs;
   /** The record before AWS was read. */
   readonly record: ProfileRecord;
-  readonly lane: string;
+  readonly clusterQueue: string;
 }
 
 type UnreadResult = Pick<ReconcileResult, 'object' | 'isAuthenticated'> & { readonly end: Reason };

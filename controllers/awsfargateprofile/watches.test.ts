@@ -81,7 +81,7 @@ describe('connectWatches', () => {
     connectWatches({
       caches,
       queue,
-      lanes: { refresh: (change) => void refreshed.push(change.object.metadata.name) },
+      clusterQueues: { refresh: (change) => void refreshed.push(change.object.metadata.name) },
       clock,
       profileWriter,
       random: { next: () => 0.5, uuid: () => random.uuid() },
@@ -297,7 +297,7 @@ describe('connectWatches', () => {
     expect(await takeQueued()).to.deep.equal(['web']);
   });
 
-  it('places an object in its lane again at each change, of status too and of its own writes, and when it is gone', async () => {
+  it('places an object in its queue again at each change, of status too and of its own writes, and when it is gone', async () => {
     await fillCaches();
     refreshed.length = 0;
     const web = profile('web');

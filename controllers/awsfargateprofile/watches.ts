@@ -20,15 +20,15 @@ import {
 import { hasPausedAnnotation, isMoving } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { isAtRest } from './model/at-rest.ts';
-import type { Lanes } from './lane.ts';
+import type { ClusterQueues } from './cluster-queue.ts';
 import type { SiblingChange } from './reasons/reasons.ts';
-import type { RetryStore } from './memory.ts';
+import type { RetryStore } from './retry-state.ts';
 
 export interface WatchesOptions {
   readonly caches: Pick<Caches, 'profiles' | 'clusters' | 'controlPlanes' | 'typed'>;
   readonly identities: Pick<Identities, 'onChange'>;
   readonly queue: Workqueue;
-  readonly lanes: Pick<Lanes, 'refresh'>;
+  readonly clusterQueues: Pick<ClusterQueues, 'refresh'>;
   readonly profileWriter: Pick<ProfileWriter, 'isOwnWrite'>;
   readonly retryStore: Pick<RetryStore, 'endSiblingWaits'>;
   readonly clock: Clock;
@@ -118,9 +118,9 @@ function enqueueNotAtRest({ caches, queue, clock }: WatchesOptions): void {
 }
 
 function enqueueProfile(options: WatchesOptions, change: Change): void {
-  const { queue, lanes, profileWriter, random, resync } = options;
+  const { queue, clusterQueues, profileWriter, random, resync } = options;
   const key = keyOf(change.object);
-  lanes.refresh(change);
+  clusterQueues.refresh(change);
   if (change.type === 'deleted') {
     enqueueWaitingSiblings(options, change.object, 'gone');
   } else if (change.type === 'updated' && isRelevant(change, siblingFields)) {

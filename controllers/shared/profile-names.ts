@@ -38,3 +38,6 @@ export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const cluster = clusterName ?? eksCluster?.name ?? (record.in.kind === 'known' ? record.in.eksCluster : undefined);
   return roleName ?? (cluster && roleNameFor(cluster, baseNameOf(object, record)));
 }
+
+/** IAM's default path is `/`. */
+export const rolePathOf = ({ spec }: Pick<AWSFargateProfile, 'spec'>): string => spec.rolePath ?? '/';

@@ -79,8 +79,8 @@ describe('wrongArrow', () => {
     ],
     [
       'controllers/awsfargateprofile/report/requeue.ts',
-      '../memory.ts',
-      'awsfargateprofile/report may not import controllers/awsfargateprofile/memory.ts',
+      '../retry-state.ts',
+      'awsfargateprofile/report may not import controllers/awsfargateprofile/retry-state.ts',
     ],
     [
       'controllers/awsfargateprofile/report/events.ts',

@@ -1,13 +1,14 @@
 import { dirname, relative, resolve, sep } from 'node:path';
 
 const PROFILE = 'controllers/awsfargateprofile';
-/** The folders of the profile controller and the lane, in an order in which each imports only from those before it. */
+/** The folders and files of the profile controller, in an order in which each imports only from those before it. */
 const STEPS = [
   'reasons',
   'goal',
   'model',
   // Reports depend only on the plan, not on how the plan is made, on the record's update, on memory, or on the AWS calls.
   'report',
+  'overlap',
   'managed-elsewhere.ts',
   'update-record.ts',
   'aws',
@@ -15,8 +16,8 @@ const STEPS = [
   'desired',
   'plan',
   'record-changes.ts',
-  'memory.ts',
-  'lane.ts',
+  'retry-state.ts',
+  'cluster-queue.ts',
   'drain',
   'guards',
 ].map((step) => `${PROFILE}/${step}`);

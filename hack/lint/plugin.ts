@@ -59,7 +59,7 @@ interface Declarator extends Node {
 }
 
 const statusMessage =
-  'Status is a report, so no decision reads it: use the note, AWS, or a named answer of controllers/shared/object-state.ts';
+  'Status is a report, so no decision reads it: use the record, AWS, or a named answer of controllers/shared/object-state.ts';
 
 const statusIsReport = {
   create(context: RuleContext) {

@@ -17,7 +17,7 @@ describe('the rule that status is a report', () => {
 
   for (const file of [
     'controllers/awsfargateprofile/report/status.ts',
-    'controllers/awsfargateprofile/lane.ts',
+    'controllers/awsfargateprofile/cluster-queue.ts',
     'controllers/shared/record.ts',
     'controllers/awsfargateprofile/plan/plan.test.ts',
     'controllers/awsfargateprofile/testing/builders.ts',

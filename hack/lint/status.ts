@@ -8,14 +8,14 @@ const READERS: readonly string[] = [
   'controllers/shared/record.ts',
   'controllers/shared/object-state.ts',
   'controllers/awsfargateprofile/report/',
+  'controllers/awsfargateprofile/overlap/',
   'controllers/awsfargateprofile/unreadable.ts',
   // These files use status to schedule reconciles.
   'controllers/awsfargateprofile/controller.ts',
   'controllers/awsfargateprofile/watches.ts',
-  'controllers/awsfargateprofile/lane.ts',
-  'controllers/awsfargateprofile/memory.ts',
+  'controllers/awsfargateprofile/cluster-queue.ts',
+  'controllers/awsfargateprofile/retry-state.ts',
   'controllers/awsfargateprofile/model/at-rest.ts',
-  'controllers/awsfargateprofile/overlap-controller.ts',
   // For objects in other namespaces, only the status shows who uses a role: tenants can write records, but not status.
   'controllers/awsfargateprofile/guards/role-users/live-users.ts',
 ];

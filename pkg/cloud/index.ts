@@ -1,6 +1,6 @@
 /** The exports of pkg/cloud for other packages. README.md shows how the parts are put together. */
 export type { Call } from './call/call.ts';
-export { newLimiter } from './call/limiter.ts';
+export { newRateLimiter } from './call/rate-limiter.ts';
 export type { Sender } from './call/signed-request.ts';
 export { newAssumedRoleSource, type AssumedRoleConfig } from './credentials/assumed-role-credentials.ts';
 export { CallerAccounts } from './credentials/caller-identity.ts';
@@ -44,7 +44,7 @@ export { newSessions } from './open-session.ts';
 export { iamRegionOf, partitionOf } from './partition.ts';
 export { readQuota, readVCpuUsage, type QuotaId } from './service-quotas/quota-and-usage.ts';
 export { newClients, type Clients } from './call/sdk-clients.ts';
-export { LEASE_SAFETY_MARGIN, type AwsConfig, type Session, type SessionRequest, type Sessions } from './session.ts';
+export { type AwsConfig, type Session, type SessionRequest, type Sessions } from './session.ts';
 export { DEFAULT_DURATION_SECONDS, defaultSessionName } from './sts/sts-api.ts';
 export type { AwsTransport } from './transport/transport.ts';
 export { withDispatchOptions } from './transport/sdk-handler.ts';

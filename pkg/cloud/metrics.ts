@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Ms } from 'controller-runtime/env';
-import type { CallKind } from './call/limiter.ts';
+import type { CallKind } from './call/rate-limiter.ts';
 import type { AwsService } from './errors/failure.ts';
 
 /** AWS responds in 20 ms to 2 s. A read times out after 10 s. */

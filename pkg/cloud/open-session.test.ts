@@ -7,7 +7,7 @@ import { EksClusterName, RoleName } from '../../api/names.ts';
 import { CallerAccounts } from './credentials/caller-identity.ts';
 import { CredentialPool, type AwsCredentialSource, type AwsCredentialSources } from './credentials/credential-pool.ts';
 import { AWS_ENDPOINTS } from './testing/endpoints.ts';
-import { newLimiter } from './call/limiter.ts';
+import { newRateLimiter } from './call/rate-limiter.ts';
 import { awsMetrics } from './metrics.ts';
 import { newSessions } from './open-session.ts';
 import type { AwsService } from './errors/failure.ts';
@@ -74,7 +74,7 @@ describe('Sessions', () => {
       clock,
       logger,
       transport,
-      limiter: newLimiter(clock),
+      limiter: newRateLimiter(clock),
       metrics: awsMetrics(new Registry()),
       endpoints: {
         ...AWS_ENDPOINTS,

@@ -7,13 +7,10 @@ import type { AccessEntries, EksClusters, FargateProfiles } from './eks/eks-api.
 import type { PodExecutionRoles } from './iam/iam-api.ts';
 import type { IdentityField, IdentityRef } from './credentials/identity-ref.ts';
 import type { CallEnv } from './call/call.ts';
-import type { ReadPriority } from './call/limiter.ts';
+import type { ReadPriority } from './call/rate-limiter.ts';
 import type { CredentialPool } from './credentials/credential-pool.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { AwsTransport } from './transport/transport.ts';
-
-/** A mutation must end this long before the lease expires, so that it never overlaps with the next leader. */
-export const LEASE_SAFETY_MARGIN: Ms = 2_000;
 
 /** AWS access with one identity in one region. The {@link SessionRequest}'s signal aborts its calls. */
 export interface Session {
@@ -45,8 +42,8 @@ export interface SessionRequest {
   readonly namespace: string;
   readonly signal: AbortSignal;
   /**
-   * How long a mutation (a call that changes AWS) may take from now: until {@link LEASE_SAFETY_MARGIN} before the end
-   * of the leader's lease, at most 10 s. Called synchronously right before each mutation is sent. At 0 or less, the
+   * How long a mutation (a call that changes AWS) may take from now: until shortly before the end of the leader's
+   * lease, at most 10 s. Called synchronously right before each mutation is sent. At 0 or less, the
    * mutation is not sent (`NotDispatched`).
    */
   readonly mutationBudget: () => Ms;

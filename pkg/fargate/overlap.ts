@@ -14,6 +14,9 @@ export interface Overlap {
   readonly theirs: FargateSelector;
 }
 
+/** The reasons of the condition `SelectorsOverlap` while it is True. */
+export const OVERLAP_REASONS = ['Overlap', 'Shadowed'] as const;
+
 export function findOverlap(me: Competitor, other: Competitor): Overlap | undefined {
   for (const mine of me.selectors)
     for (const theirs of other.selectors) if (doSelectorsMeet(mine, theirs)) return { mine, theirs };

@@ -17,8 +17,8 @@ import { CLUSTER_GROUP, CLUSTER_PLURAL, CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURA
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { newReconcile, newReconcilerParts } from '../../controllers/awsfargateprofile/controller.ts';
 import type { PodAccess } from '../../controllers/awsfargateprofile/drain/open-pods.ts';
-import type { Lanes } from '../../controllers/awsfargateprofile/lane.ts';
-import type { RetryState } from '../../controllers/awsfargateprofile/memory.ts';
+import type { ClusterQueues } from '../../controllers/awsfargateprofile/cluster-queue.ts';
+import type { RetryState } from '../../controllers/awsfargateprofile/retry-state.ts';
 import { TeardownReconciler } from '../../controllers/clusterteardown/reconcile.ts';
 import { type Caches, newStores } from '../../controllers/shared/caches.ts';
 import { ControlPlaneAccounts } from '../../controllers/shared/control-plane/control-plane-accounts.ts';
@@ -39,12 +39,12 @@ export type Answer = ApiAnswer | AwsAnswer;
  */
 export interface Memory {
   readonly retries: Readonly<Record<string, { readonly uid: string; readonly state: RetryState }>>;
-  /** What the manager remembers of each lane, the queue of the objects of one EKS cluster. */
-  readonly lanes: Readonly<Record<string, LaneMemory>>;
+  /** What the manager remembers of the queue of each EKS cluster. */
+  readonly clusterQueues: Readonly<Record<string, ClusterQueueMemory>>;
 }
-type LaneMemory = Pick<ReturnType<Lanes['get']>, 'inFlight' | 'closed'>;
+type ClusterQueueMemory = Pick<ReturnType<ClusterQueues['get']>, 'inFlight' | 'closed'>;
 
-export const NO_MEMORY: Memory = { retries: {}, lanes: {} };
+export const NO_MEMORY: Memory = { retries: {}, clusterQueues: {} };
 
 /** A reconcile of the product: of an AWSFargateProfile, or of the Cluster `prod` by the teardown controller. */
 export interface ReconcileStart {
@@ -169,7 +169,7 @@ function newManager(
   controlPlanes.replaceAll(listed(cache, CONTROL_PLANE_PLURAL), '');
 
   const client = clientOf(ask);
-  const parts = newReconcilerParts({ client, caches, clock: CLOCK }, { add() {}, demote() {} });
+  const parts = newReconcilerParts({ client, caches, clock: CLOCK, limits: NO_LIMITS }, { add() {}, demote() {} });
   remember(parts, memory);
 
   const events: string[] = [];
@@ -235,19 +235,20 @@ function cacheAfter(cache: Objects, profiles: Store): Objects {
   return Object.fromEntries<KubeObject | undefined>([...known, ...others]);
 }
 
-type Kept = Pick<ReturnType<typeof newReconcilerParts>, 'retryStore' | 'lanes'>;
+type Kept = Pick<ReturnType<typeof newReconcilerParts>, 'retryStore' | 'clusterQueues'>;
 
 // These fields are private, because the product does not read them from outside. The model copies them, so that a later
 // reconcile starts with them.
-function remember({ retryStore, lanes }: Kept, { retries, lanes: known }: Memory): void {
+function remember({ retryStore, clusterQueues }: Kept, { retries, clusterQueues: known }: Memory): void {
   for (const [name, { uid, state }] of Object.entries(retries)) {
     const metadata = { ...keyOf(name), uid, resourceVersion: '' };
     retryStore.update({ metadata }, () => state);
   }
-  for (const [lane, facts] of Object.entries(known)) lanes['lanes'].set(lane, { turn: undefined, ...facts });
+  for (const [clusterQueue, facts] of Object.entries(known))
+    clusterQueues['clusterQueues'].set(clusterQueue, { turn: undefined, ...facts });
 }
 
-function memoryOf({ retryStore, lanes }: Kept): Memory {
+function memoryOf({ retryStore, clusterQueues }: Kept): Memory {
   // The memory of announced events is omitted: it only prevents events, and would multiply the states.
   const retries = [...retryStore['entries']]
     .map(
@@ -262,9 +263,9 @@ function memoryOf({ retryStore, lanes }: Kept): Memory {
     .filter(([, { state }]) => Object.keys(state).length > 0);
   return {
     retries: Object.fromEntries(retries.map(([key, entry]) => [key.slice(key.indexOf('/') + 1), entry])),
-    lanes: Object.fromEntries(
-      [...lanes['lanes'].entries()].map(([lane, { inFlight, closed }]) => [
-        lane,
+    clusterQueues: Object.fromEntries(
+      [...clusterQueues['clusterQueues'].entries()].map(([clusterQueue, { inFlight, closed }]) => [
+        clusterQueue,
         { inFlight, closed: closed.until <= NOW ? { until: LONG_AGO, because: '' } : closed },
       ]),
     ),

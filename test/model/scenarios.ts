@@ -523,7 +523,7 @@ export const SCENARIOS: readonly Scenario[] = [
     faults: ['restartBehind'],
     stalls: ['SpecDiffers'],
   }),
-  scenario('shared role', 'two objects share a role and a lane', [3, 0], {
+  scenario('shared role', 'two objects share a role and an EKS cluster', [3, 0], {
     actions: [creates('web', SHARED), creates('api', SHARED_BY_API), ...TWO.map((name) => deletes(name))],
     profiles: TWO,
   }),

@@ -13,7 +13,7 @@ import {
 import { formatText } from 'controller-runtime/log';
 import { VirtualClock } from 'controller-runtime/testing';
 import { errorMessage, toPrintableLine } from 'controller-runtime/text';
-import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
+import { AccountId, ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import {
   type AWSFargateProfile,
   PLURAL,
@@ -28,7 +28,7 @@ import { findBlocker } from '../../controllers/awsfargateprofile/plan/blockers.t
 import { recordPatch } from '../../controllers/awsfargateprofile/goal/metadata.ts';
 import { messageOf, newReason } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { eventsAfter } from '../../controllers/awsfargateprofile/report/events.ts';
-import { competitorOf, findRivals, withOverlap } from '../../controllers/awsfargateprofile/report/overlap.ts';
+import { Competition, findRivals, withOverlap } from '../../controllers/awsfargateprofile/overlap/condition.ts';
 import { statusAfter } from '../../controllers/awsfargateprofile/report/status.ts';
 import {
   PLACE,
@@ -53,7 +53,7 @@ import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { keikoNames } from '../../pkg/fargate/keiko-names.ts';
 import { findProfileNameProblem } from '../../pkg/fargate/names.ts';
-import { findEksClusterExcess, findRoleExcess } from '../../pkg/fargate/operator-limits.ts';
+import { NO_LIMITS, findEksClusterExcess, findRoleExcess } from '../../pkg/fargate/operator-limits.ts';
 import { areSelectorsEqual } from '../../pkg/fargate/selectors.ts';
 import { tagDrift } from '../../pkg/fargate/tags/tag-drift.ts';
 import { foldCase } from '../../pkg/fargate/tags/tag-keys.ts';
@@ -230,7 +230,13 @@ async function readInChunks(text: string): Promise<void> {
 
 /** Returns the work of comparing an object with others of its EKS cluster, and of reporting the result. */
 function overlapOf(object: AWSFargateProfile, others: readonly AWSFargateProfile[]): Work {
-  const [me, ...rivals] = [object, ...others].map((each) => competitorOf(each, {}));
+  const competition = new Competition({ byIndex: () => ({ kind: 'listed', entries: [] }) }, NO_LIMITS);
+  const status = {
+    account: AccountId.of('123456789012'),
+    region: 'eu-west-1',
+    eksClusterName: EksClusterName.of('prod'),
+  };
+  const [me, ...rivals] = [object, ...others].map((each) => competition.competitorOf({ ...each, status }));
   if (me === undefined) throw new Error('the object does not compete');
   const known = rivals.filter((each) => each !== undefined);
   return () => withOverlap({}, object, me, findRivals(me, known), 0);

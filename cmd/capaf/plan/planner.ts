@@ -16,7 +16,7 @@ import { locationOf } from '../../../controllers/shared/record.ts';
 import { type Caches, listSiblings, newCaches } from '../../../controllers/shared/caches.ts';
 import { ControlPlaneAccounts } from '../../../controllers/shared/control-plane/control-plane-accounts.ts';
 import { ControlPlaneFinalizer } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';
-import { roleNameOf } from '../../../controllers/shared/profile-names.ts';
+import { roleNameOf, rolePathOf } from '../../../controllers/shared/profile-names.ts';
 import { ServedSchema } from '../../../controllers/shared/crd/served-schema.ts';
 import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
 import type { Sessions } from '../../../pkg/cloud/index.ts';
@@ -103,7 +103,7 @@ export async function startPlanner(options: PlannerOptions) {
     const siblings = object === undefined ? [] : listSiblings(object, caches.typed.profiles);
     return siblings.flatMap((sibling) => {
       const name = all.has(keyText(keyOf(sibling))) ? roleNameOf(sibling) : undefined;
-      return name === undefined ? [] : [{ name, path: sibling.spec.rolePath ?? '/' }];
+      return name === undefined ? [] : [{ name, path: rolePathOf(sibling) }];
     });
   };
   const aws = plannedAws(sessions, clock, onChange, rolesAhead);
@@ -262,7 +262,7 @@ function reconcileOn(
     accounts: new ControlPlaneAccounts(options.sessions),
     leadership: { remaining: () => Number.POSITIVE_INFINITY },
     resync: RESYNC,
-    ...newReconcilerParts({ client, caches, clock }, { add: wake, demote() {} }),
+    ...newReconcilerParts({ client, caches, clock, limits: options.limits }, { add: wake, demote() {} }),
     recordTurnSpan: () => {},
     recordEviction: () => {},
     recordEvent: () => {},

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
-import { type ElectionTimings, validateTimings } from 'controller-runtime/election';
+import { type ElectionTimings, LEASE_SAFETY_MARGIN, validateTimings } from 'controller-runtime/election';
 import { type Ms, parseDuration } from 'controller-runtime/env';
 import { parseAddress } from 'controller-runtime/http';
 import type { LoggingFormat } from 'controller-runtime/log';
-import { LEASE_SAFETY_MARGIN, parseServiceEndpoints, type ServiceEndpoint } from '../../../pkg/cloud/index.ts';
+import { parseServiceEndpoints, type ServiceEndpoint } from '../../../pkg/cloud/index.ts';
 import { isLabelValue } from '../../../pkg/fargate/fargate-pods.ts';
 import { parseDiagnostics } from './diagnostics-flags.ts';
 import { DEFAULT_CONCURRENCY, FLAGS, IGNORED_FLAGS, type FlagName, type Flag } from './flags.ts';

@@ -27,7 +27,7 @@ import type { UpdatedRecord } from '../update-record.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import { desiredProfile, desiredRole } from './profile-and-role.ts';
-import { chooseName } from './profile-name.ts';
+import { chooseName } from './choose-name.ts';
 
 export interface DesiredInputs {
   readonly target: Target;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Mutation } from '../model/change.ts';
-import { withProfileFailure } from '../memory.ts';
+import { withProfileFailure } from '../retry-state.ts';
 import { DELETE_PROFILE, describeObstacle } from '../testing/mutations.ts';
 import { aSimulatedProfile, awsWith, newServices, reconcileStateFor } from '../testing/reconcile-state.ts';
 import { failureBackoffExpired } from './checks.ts';

@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { KubeClient, ObjectKey, Resource } from 'controller-runtime/client';
-import type { Leadership } from 'controller-runtime/election';
+import { type Leadership, LEASE_SAFETY_MARGIN } from 'controller-runtime/election';
 import type { Clock, Ms } from 'controller-runtime/env';
 import { jsonEqual } from 'controller-runtime/json';
 import { ProfileName } from '../../../api/names.ts';
-import { type AwsFailure, LEASE_SAFETY_MARGIN } from '../../../pkg/cloud/index.ts';
+import type { AwsFailure } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
 import {
@@ -20,7 +20,7 @@ import { type Check, stop, type ReconcileState } from './guards.ts';
 import { tagsWithoutOwner } from './role-users/claims.ts';
 import { type RoleUserServices, roleUnused } from './role-users/role-users.ts';
 import { findProfile } from '../model/observed-state.ts';
-import { isRetryOfFailedProfile, mutationKey, refusalFor } from '../memory.ts';
+import { isRetryOfFailedProfile, mutationKey, refusalFor } from '../retry-state.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { ServedSchema } from '../../shared/crd/served-schema.ts';
 import { findLiveBlocker } from '../../shared/live-profiles.ts';

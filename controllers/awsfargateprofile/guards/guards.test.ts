@@ -3,7 +3,7 @@ import type { FinalizerResult } from '../../shared/control-plane/control-plane-f
 import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import type { Mutation } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { mutationKey, withRefusal } from '../memory.ts';
+import { mutationKey, withRefusal } from '../retry-state.ts';
 import { CONTROL_PLANE_FACTS, FULL_RECORD, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
 import { READY } from '../testing/completed-reconcile.ts';
 import {
@@ -19,7 +19,7 @@ import {
 import {
   type ServiceOverrides,
   type TestServices,
-  LANE,
+  QUEUE,
   NO_ROLE_USERS,
   aSimulatedProfile,
   aSimulatedRole,
@@ -136,7 +136,7 @@ describe('newChecks and newPreparations', () => {
         const reconcile = leaving();
         const hasBegun = (): boolean => reconcile.session.calls.some((call) => call.startsWith(slowStep));
         const services = newServices({ schema: { check: async () => (hasBegun() ? FOREIGN : { kind: 'ours' }) } });
-        services.lanes.saw(LANE, 'theirs', 'being created');
+        services.clusterQueues.saw(QUEUE, 'theirs', 'being created');
         expect(await obstacleTo(mutation, reconcile, services)).to.equal('stop: ForeignSchema');
       });
   });
@@ -176,7 +176,7 @@ describe('newChecks and newPreparations', () => {
 
   it('write nothing for an object that waits for its turn', async () => {
     const services = newServices({ profileWriter: writerThat(async () => expect.fail('the object is written')) });
-    services.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
+    services.clusterQueues.saw(QUEUE, 'team-a_api', 'being created', SIBLING);
     expect(await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()), services)).to.equal(
       'stop: WaitingForSibling',
     );

@@ -7,7 +7,7 @@ import type { Desired } from '../model/desired-state.ts';
 import type { Target } from '../goal/target.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import type { RetryHandle } from '../memory.ts';
+import type { RetryHandle } from '../retry-state.ts';
 import { apiRejectionFrom } from '../../shared/api-rejections.ts';
 import type { Drained, Mutation, Plan } from '../model/change.ts';
 
@@ -27,7 +27,7 @@ export interface ReconcileState {
   readonly controlPlaneTags: Tags;
   readonly session: Session;
   readonly retry: RetryHandle;
-  readonly lane: string;
+  readonly clusterQueue: string;
   /** Set if this reconcile deletes a drained profile. */
   drained?: Drained;
   readonly signal: AbortSignal;

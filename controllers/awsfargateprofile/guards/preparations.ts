@@ -9,10 +9,10 @@ import { hasFinalizer } from '../../shared/object-state.ts';
 import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { recordPatch } from '../goal/metadata.ts';
 import { describeTurn, isProfileOrRoleCreation, isQueuedMutation, subjectOf } from '../model/change.ts';
-import type { LaneWait, Lanes } from '../lane.ts';
+import type { ClusterQueueWait, ClusterQueues } from '../cluster-queue.ts';
 import { recordAhead } from '../record-changes.ts';
 import { type Reason, messageOf, newReason } from '../reasons/reasons.ts';
-import { withRecorded } from '../memory.ts';
+import { withRecorded } from '../retry-state.ts';
 import { interruptionBy } from '../plan/verdicts.ts';
 import { statusBefore } from '../report/status.ts';
 import { type CheckServices, newLiveGuards } from './checks.ts';
@@ -27,7 +27,7 @@ export interface PreparationServices
   extends Pick<CheckServices, 'live' | 'schema' | 'roleUsers'>, Omit<DrainServices, 'writeRecord'> {
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
-  readonly lanes: Lanes;
+  readonly clusterQueues: ClusterQueues;
   readonly recordTurnWait: (object: AWSFargateProfile) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
 }
@@ -112,16 +112,16 @@ function continueWith(reconcile: ReconcileState, written: AWSFargateProfile | un
  * first asks EKS whether that change has ended.
  */
 export function takeTurn({
-  lanes,
+  clusterQueues,
   recordTurnWait,
-}: Pick<PreparationServices, 'lanes' | 'recordTurnWait'>): Preparation {
+}: Pick<PreparationServices, 'clusterQueues' | 'recordTurnWait'>): Preparation {
   return async (mutation, reconcile) => {
     if (!isQueuedMutation(mutation)) return undefined;
-    const { lane, object, target } = reconcile;
-    const take = () => lanes.take(lane, object, subjectOf(mutation), describeTurn(mutation));
+    const { clusterQueue, object, target } = reconcile;
+    const take = () => clusterQueues.take(clusterQueue, object, subjectOf(mutation), describeTurn(mutation));
     let wait = take();
     if (wait?.kind === 'wait' && wait.isForeign) {
-      await askAgain(lanes, reconcile, wait.ahead);
+      await askAgain(clusterQueues, reconcile, wait.ahead);
       wait = take();
     }
     if (wait === undefined) {
@@ -132,21 +132,21 @@ export function takeTurn({
   };
 }
 
-export const reasonForWait = (wait: LaneWait, cluster: string): Reason =>
+export const reasonForWait = (wait: ClusterQueueWait, cluster: string): Reason =>
   wait.kind === 'closed'
     ? newReason('ClusterUpdating', { cluster, said: wait.because, remaining: wait.remaining })
     : newReason('WaitingForSibling', { ahead: wait.ahead, doing: wait.doing, isUnverified: wait.isForeign });
 
 async function askAgain(
-  lanes: Lanes,
-  { session, target, lane, object }: ReconcileState,
+  clusterQueues: ClusterQueues,
+  { session, target, clusterQueue, object }: ReconcileState,
   profile: string,
 ): Promise<void> {
   const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(profile));
   if (E.isLeft(lookup)) return;
   const doing = lookup.right.kind === 'found' ? describeTransit(lookup.right.profile.status) : undefined;
-  if (doing === undefined) lanes.sawNoChange(lane, profile, object);
-  else lanes.saw(lane, profile, doing);
+  if (doing === undefined) clusterQueues.sawNoChange(clusterQueue, profile, object);
+  else clusterQueues.saw(clusterQueue, profile, doing);
 }
 
 /**

@@ -5,7 +5,7 @@ import { EKS_CLUSTER, anObject } from '../testing/builders.ts';
 import { CONSTRUCTIVE, CREATE_PROFILE, DELETE_PROFILE, DESTRUCTIVE, describeObstacle } from '../testing/mutations.ts';
 import {
   type TestServices,
-  LANE,
+  QUEUE,
   aSimulatedProfile,
   awsAsDesired,
   newServices,
@@ -24,7 +24,7 @@ describe('takeTurn', () => {
   const messageIn = (obstacle: Obstacle | undefined) => obstacle?.kind === 'stop' && messageOf(obstacle.reason);
 
   it('holds back only creates and deletions of profiles, and asks EKS nothing while another reconcile watches the change', async () => {
-    services.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
+    services.clusterQueues.saw(QUEUE, 'team-a_api', 'being created', SIBLING);
     const reconcile = reconcileStateFor(awsAsDesired());
     for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE]) {
       const isQueued = mutation.kind === 'createProfile' || mutation.kind === 'deleteProfile';
@@ -49,7 +49,7 @@ describe('takeTurn', () => {
     });
 
   it('tells for how long the EKS cluster accepts no change, and what EKS has said', async () => {
-    services.lanes.close(LANE, 15_000, 'an update in progress');
+    services.clusterQueues.close(QUEUE, 15_000, 'an update in progress');
     const reason = newReason('ClusterUpdating', {
       cluster: EKS_CLUSTER,
       said: 'an update in progress',
@@ -61,10 +61,10 @@ describe('takeTurn', () => {
   it('records how long the object has waited, once it has its turn', async () => {
     const turns: string[] = [];
     services = newServices({ recordTurnWait: ({ metadata }) => void turns.push(metadata.name) });
-    services.lanes.saw(LANE, 'team-a_api', 'being created', SIBLING);
+    services.clusterQueues.saw(QUEUE, 'team-a_api', 'being created', SIBLING);
     await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()));
     expect(turns).to.deep.equal([]);
-    services.lanes.sawNoChange(LANE, 'team-a_api', SIBLING);
+    services.clusterQueues.sawNoChange(QUEUE, 'team-a_api', SIBLING);
     await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()));
     expect(turns).to.deep.equal(['web']);
   });
@@ -73,7 +73,7 @@ describe('takeTurn', () => {
     const reconcileBehind = (status: string | undefined) => {
       const aws = awsAsDesired();
       if (status !== undefined) aws.profiles.set('theirs', aSimulatedProfile({ name: 'theirs', tags: {}, status }));
-      services.lanes.saw(LANE, 'theirs', 'being created');
+      services.clusterQueues.saw(QUEUE, 'theirs', 'being created');
       return reconcileStateFor(aws);
     };
 

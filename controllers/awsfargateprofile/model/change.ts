@@ -156,7 +156,7 @@ export function resourceOf(mutation: Mutation): string {
   return `${isOfProfile ? 'Fargate profile' : 'IAM role'} "${subjectOf(mutation)}"`;
 }
 
-/** Whether the mutation must wait in its cluster's lane (lane.ts): EKS changes one profile per cluster at a time. */
+/** Whether the mutation must wait in the cluster's queue (cluster-queue.ts): EKS changes one profile at a time. */
 export function isQueuedMutation(
   mutation: Mutation,
 ): mutation is Extract<Mutation, { kind: 'createProfile' | 'deleteProfile' }> {

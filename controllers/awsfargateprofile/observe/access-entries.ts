@@ -6,7 +6,7 @@ import type { EksClusterName, RoleArn } from '../../../api/names.ts';
 import { describeFailure, isRefused, partitionOf, type AwsFailure, type Session } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn, roleArn } from '../../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
-import { roleNameOf } from '../../shared/profile-names.ts';
+import { roleNameOf, rolePathOf } from '../../shared/profile-names.ts';
 import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
 import { type Observed, type ObservedAccessEntry, areRolesUnread, foundRoles } from '../model/observed-state.ts';
 import type { Target } from '../goal/target.ts';
@@ -154,7 +154,7 @@ export function entriesToRead(
     seen.roles.some(({ name, found: role }) => name === ofSpec && role === undefined);
   const place = { partition: partitionOf(region), region, account };
   const arns = found.map(({ arn }) => arn);
-  return isMissing ? [...arns, roleArn(place, object.spec.rolePath ?? '/', ofSpec)] : arns;
+  return isMissing ? [...arns, roleArn(place, rolePathOf(object), ofSpec)] : arns;
 }
 
 const hasServing = (looking: Looking, { profiles }: ProfilesAndRoles): boolean =>

@@ -12,7 +12,7 @@ import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { isRoleTaggedByOthers, isTaggedByOthers } from '../../../pkg/fargate/ownership.ts';
 import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/fargate/names.ts';
 import { type ProfileRecord, isEntryOf, roleEntryOf } from '../../shared/record.ts';
-import { profileNameOf, roleNameOf } from '../../shared/profile-names.ts';
+import { profileNameOf, roleNameOf, rolePathOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
 import { fitsSpec, type FoundRole, type Observed, type ObservedRole } from '../model/observed-state.ts';
 import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/identity.ts';
@@ -141,7 +141,7 @@ function isRecordedRole({ record, object }: Looking, found: ObservedRole['found'
   if (found === undefined || found === 'unread') return false;
   const entry = roleEntryOf(record, found.name);
   const hasSamePath =
-    object.spec.roleARN !== undefined || entry?.managed === false || (object.spec.rolePath ?? '/') === found.path;
+    object.spec.roleARN !== undefined || entry?.managed === false || rolePathOf(object) === found.path;
   return entry?.id === found.id && hasSamePath;
 }
 
@@ -207,7 +207,7 @@ async function readRole(
   if (E.isLeft(role)) return role;
   const found = role.right;
   if (found === undefined) return E.right({ name, found });
-  const hasOtherPath = isUnused && !isUserProvided && found.path !== (object.spec.rolePath ?? '/');
+  const hasOtherPath = isUnused && !isUserProvided && found.path !== rolePathOf(object);
   const mayGo = isUnwanted || hasOtherPath;
   const attachments =
     early !== undefined && mayGo === isUnwanted

@@ -1,6 +1,4 @@
-import type { AdoptionPolicy } from '../../../api/v1beta2/index.ts';
-import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { type Ownership, isSharedByCapa, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
+import { isSharedByCapa, roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { type TrustCheck, checkTrust } from '../../../pkg/fargate/trust-policy.ts';
 import {
   describeDifferences,
@@ -9,6 +7,7 @@ import {
   strippedRoleReason,
   desiredRoleArn,
 } from './compare.ts';
+import { adoptionPolicyFor, findAdoptionBlocker, findAdoptionObstacles } from './adoption.ts';
 import { whyDeletable } from './remove.ts';
 import type { Desired, ExistingRole, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, findProfile, findRole } from '../model/observed-state.ts';
@@ -45,18 +44,6 @@ function findEmptyFieldBlocker({ emptySelectorFields: fields }: Desired): Reason
   if (fields.length === 0) return undefined;
   const detail = `${enumerated(fields)} has no value in the manifest that kubectl has applied, so the selector would match more pods than the manifest says. For an empty value, write ""`;
   return newReason('InvalidSpec', { detail });
-}
-
-/** Nothing is adopted yet if no ready control plane proves that the EKS cluster belongs to the object's namespace. */
-function findAdoptionBlocker(desired: Desired, observed: Observed, profile: DesiredProfile): Reason | undefined {
-  const isUnstamped = (ownership: Ownership): boolean => ownership.kind === 'ours' && !ownership.stamped;
-  const isAdopted = observed.profiles.some((found) => {
-    const ownership = ownershipOf(desired, found);
-    return isUnstamped(ownership) || (ownership.kind === 'foreign' && found.name === profile.name);
-  });
-  return isAdopted || foundRoles(observed.roles).some((found) => isUnstamped(roleOwnership(found, desired.identity)))
-    ? desired.creationBlocker
-    : undefined;
 }
 
 /**
@@ -183,27 +170,6 @@ const checkTrustOf = ({ place, identity, profile }: Desired, { trust }: FoundRol
     cluster: identity.eksCluster,
     ...(profile !== undefined && { profile: profile.name }),
   });
-
-/** Returns what prevents an adoption. `undefined` if adoptionPolicy or another owner's tag forbids it anyway. */
-function findAdoptionObstacles(
-  desired: Desired,
-  ownership: Extract<Ownership, { kind: 'foreign' }>,
-  found: FargateProfile,
-  differences: readonly string[],
-): readonly string[] | undefined {
-  if (desired.adoptionPolicy !== 'Always' || ownership.claimed) return undefined;
-  return found.status === ACTIVE ? differences : [`status is ${found.status} instead of ACTIVE`, ...differences];
-}
-
-/** The adoptionPolicy with which the controller would adopt the profile. `undefined` if a tag names another owner. */
-function adoptionPolicyFor(
-  desired: Desired,
-  { claimed }: Extract<Ownership, { kind: 'foreign' }>,
-  found: FargateProfile,
-): AdoptionPolicy | undefined {
-  if (!claimed) return 'Always';
-  return profileOwnership(found, desired.identity).kind === 'ours' ? 'Owned' : undefined;
-}
 
 function findLimitBlocker(desired: Desired, observed: Observed): Reason | undefined {
   const excess = [...desired.excess, ...findForeignRoleExcess(desired, observed)];

@@ -1,11 +1,10 @@
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { profileIdOf } from '../../shared/record.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { type Observed, areRolesUnread, findProfile, findRole } from '../model/observed-state.ts';
-import { isStamped } from '../model/identity.ts';
-import { type Change, type Health, type Plan, type PlanPart, change } from '../model/change.ts';
+import { type Change, type Health, type Plan, type PlanPart } from '../model/change.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
+import { adopt } from './adoption.ts';
 import { findBlocker, findProfileBlocker, findRoleBlocker, findLimitNotice } from './blockers.ts';
 import { ensureAccessEntry } from './access-entry.ts';
 import {
@@ -108,24 +107,6 @@ const managedElsewhere = ({ profile, abandonment }: Desired, { name, arn }: Farg
     isDeleting: profile === undefined,
     abandonment,
   });
-
-/** The tag that adopts a profile or role is the only change of its plan, because AWS must be read again after it. */
-function* adopt(desired: Desired, observed: Observed): PlanPart {
-  if (desired.profile === undefined) return undefined;
-  const profile = findProfile(observed.profiles, desired.profile.name);
-  if (profile?.status === ACTIVE && !isStamped(desired, profile)) {
-    const [tag] = profileDrift(desired.profile, profile);
-    if (tag !== undefined) yield change(tag.mutation);
-    return newReason('Outdated', { because: 'the profile was adopted' });
-  }
-  const role = findRole(observed.roles, desired.role.name);
-  if (role === undefined || desired.role.kind !== 'managed') return undefined;
-  const ownership = roleOwnership(role, desired.identity);
-  if (ownership.kind !== 'ours' || ownership.stamped) return undefined;
-  const [tag] = roleDrift(desired, observed, desired.role, role);
-  if (tag !== undefined) yield change(tag.mutation);
-  return newReason('Outdated', { because: 'the role was adopted' });
-}
 
 function roleHealth(desired: Desired, observed: Observed): Health {
   const role = desired.role;

@@ -66,7 +66,13 @@ export const pollClusterDeletion = pollDoubling(15 * SECOND, 2 * MINUTE);
 // Failed calls.
 
 export const pollAwsError = pollDoubling(5 * SECOND, 5 * MINUTE);
-export const pollFailedProfile = pollDoubling(10 * SECOND, 10 * MINUTE);
+/**
+ * How long the controller waits before it retries a Fargate profile that EKS failed to create or delete. The delay
+ * doubles with each retry. The first one is long enough to read the failure, and short compared with the minutes that
+ * EKS takes for a retry.
+ */
+export const FAILED_PROFILE_RETRY = { first: 10 * SECOND, longest: 10 * MINUTE };
+export const pollFailedProfile = pollDoubling(FAILED_PROFILE_RETRY.first, FAILED_PROFILE_RETRY.longest);
 /**
  * The rate limiter already delays throttled requests. With a longer delay, one of 200 profiles that were created
  * together came half a minute after all others.

@@ -7,10 +7,10 @@ import { type Ms, parseTimestamp } from 'controller-runtime/env';
 import { fieldAt, textAt } from 'controller-runtime/json';
 import { registerCollected } from 'controller-runtime/metrics';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
+import { OVERLAP_REASONS } from '../../../pkg/fargate/overlap.ts';
 import { isDeleting, rawConditions } from '../../shared/object-state.ts';
 import { REASONS } from '../reasons/reasons.ts';
 import { conditionOf } from './condition-list.ts';
-import { OVERLAP_REASONS } from './overlap.ts';
 
 /** If several phases apply, the first is reported. */
 export const PROFILE_PHASES = ['Invalid', 'Paused', 'Stalled', 'Deleting', 'Ready', 'Reconciling', 'Unknown'] as const;
@@ -166,12 +166,12 @@ function lastTransitionOf(status: unknown, type: string): string | undefined {
 /** Up to eight hours, because EKS takes some minutes for each change that comes before the object's. */
 const WAIT_BUCKETS_SECONDS = [1, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 14_400, 28_800];
 
-export interface LaneMetrics {
+export interface ClusterQueueMetrics {
   recordWait(span: Ms): void;
   watchWaiting(count: () => number): void;
 }
 
-export function laneMetrics(registry: Registry): LaneMetrics {
+export function clusterQueueMetrics(registry: Registry): ClusterQueueMetrics {
   const waits = new Histogram({
     name: 'capaf_cluster_queue_wait_seconds',
     help: 'Time that a profile waited before it could start its change in EKS, in seconds. EKS changes one profile per cluster at a time.',

@@ -9,7 +9,7 @@ import type { DesiredInputs } from '../desired/desired.ts';
 import { Claims } from '../guards/role-users/claims.ts';
 import { type LiveChecks, type CheckServices, newChecks } from '../guards/checks.ts';
 import type { LiveRoleUsers, RoleUsers } from '../guards/role-users/live-users.ts';
-import { RetryStore } from '../memory.ts';
+import { RetryStore } from '../retry-state.ts';
 import { type Observed, foundRoles } from '../model/observed-state.ts';
 import type { Guards, ReconcileState } from '../guards/guards.ts';
 import { type PreparationServices, newPreparations } from '../guards/preparations.ts';
@@ -31,7 +31,7 @@ import {
   desiredOf,
 } from './builders.ts';
 import { plan } from '../plan/plan.ts';
-import { newLanes } from './lanes.ts';
+import { newClusterQueues } from './cluster-queues.ts';
 import {
   type SimulatedProfile,
   type SimulatedRole,
@@ -41,7 +41,7 @@ import {
   sessionOn,
 } from './simulated-aws.ts';
 
-export const LANE = [ACCOUNT, TARGET.region, EKS_CLUSTER].join('/');
+export const QUEUE = [ACCOUNT, TARGET.region, EKS_CLUSTER].join('/');
 
 /**
  * Returns the Fargate profile of the AWSFargateProfile `team-a/web` in the simulated AWS: ACTIVE, and as in the spec.
@@ -102,7 +102,7 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
   const clock = new VirtualClock();
   return {
     claims: new Claims(),
-    lanes: newLanes(clock).lanes,
+    clusterQueues: newClusterQueues(clock).clusterQueues,
     recordTurnWait: () => {},
     controlPlaneFinalizer: { confirm: async () => ({ kind: 'present' }) },
     mutationTimeLeft: () => 10_000,
@@ -170,7 +170,7 @@ export function reconcileStateFor(
     plan: plan(desired, seen),
     session: sessionOn(aws),
     signal: new AbortController().signal,
-    lane: LANE,
+    clusterQueue: QUEUE,
   };
 }
 

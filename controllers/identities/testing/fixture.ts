@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { createKubeClient, type KubeObject } from 'controller-runtime/client';
 import { FakeApiServer, type FakeKind, MemoryLogger, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import type { AwsCredentialSource, CredentialsProblem } from '../../../pkg/cloud/index.ts';
-import { CallerAccounts, CredentialPool, newLimiter, awsMetrics } from '../../../pkg/cloud/index.ts';
+import { CallerAccounts, CredentialPool, newRateLimiter, awsMetrics } from '../../../pkg/cloud/index.ts';
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
 import { FakeTransport, queryError } from '../../../pkg/cloud/testing/fake-transport.ts';
 import { type IdentityUsePredicate, type Identities, newIdentities } from '../identities.ts';
@@ -62,7 +62,7 @@ export class IdentitiesFixture {
       clock,
       logger,
       transport: this.aws,
-      limiter: newLimiter(clock),
+      limiter: newRateLimiter(clock),
       metrics: awsMetrics(new Registry()),
       endpoints: AWS_ENDPOINTS,
       pool: this.pool,

@@ -6,14 +6,14 @@ import type { Logger } from 'controller-runtime/log';
 import { decode, describeProblems } from 'controller-runtime/schema';
 import { isThrottled } from '../errors/error-codes.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
-import { rateLimitFor, type Limiter, type Permit, type CallKind, type ReadPriority } from './limiter.ts';
+import { rateLimitFor, type RateLimiter, type Permit, type CallKind, type ReadPriority } from './rate-limiter.ts';
 import type { AwsMetrics } from '../metrics.ts';
 import { toAwsFailure, type Progress } from '../errors/sdk-failure.ts';
 import { withDispatchOptions } from '../transport/sdk-handler.ts';
 
 export interface CallEnv {
   readonly clock: Clock;
-  readonly limiter: Limiter;
+  readonly limiter: RateLimiter;
   readonly metrics: AwsMetrics;
 }
 

@@ -6,7 +6,7 @@ import { newAssumedRoleSource } from './assumed-role-credentials.ts';
 import { CallerAccounts } from './caller-identity.ts';
 import { CredentialPool, type AwsCredentials, type AwsCredentialSource } from './credential-pool.ts';
 import { AWS_ENDPOINTS } from '../testing/endpoints.ts';
-import { newLimiter } from '../call/limiter.ts';
+import { newRateLimiter } from '../call/rate-limiter.ts';
 import { awsMetrics } from '../metrics.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
 import type { RoleToAssume } from '../sts/sts-api.ts';
@@ -37,7 +37,7 @@ describe('The credentials of an assumed role', () => {
       clock,
       logger,
       transport,
-      limiter: newLimiter(clock),
+      limiter: newRateLimiter(clock),
       metrics: awsMetrics(new Registry()),
       endpoints: AWS_ENDPOINTS,
       pool,

@@ -5,7 +5,7 @@ import { newCallFactory, type CallContext, type CallFactory, type Call } from '.
 import { newClients, type Clients } from '../call/sdk-clients.ts';
 import { AWS_ENDPOINTS } from './endpoints.ts';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
-import { newLimiter, type Limiter } from '../call/limiter.ts';
+import { newRateLimiter, type RateLimiter } from '../call/rate-limiter.ts';
 import { awsMetrics } from '../metrics.ts';
 import type { AwsTransport } from '../transport/transport.ts';
 
@@ -14,12 +14,12 @@ export class CallHarness {
   readonly clock = new VirtualClock();
   readonly logger = new MemoryLogger();
   readonly registry = new Registry();
-  readonly limiter: Limiter;
+  readonly limiter: RateLimiter;
   readonly clients: Clients;
   private readonly metrics = awsMetrics(this.registry);
 
-  constructor(transport: AwsTransport, limiter?: Limiter) {
-    this.limiter = limiter ?? newLimiter(this.clock);
+  constructor(transport: AwsTransport, limiter?: RateLimiter) {
+    this.limiter = limiter ?? newRateLimiter(this.clock);
     this.clients = newClients({
       region: 'eu-west-1',
       transport,

@@ -1,6 +1,6 @@
 import * as s from 'controller-runtime/schema';
 import type { CallRequest } from '../call/call.ts';
-import type { CallKind } from '../call/limiter.ts';
+import type { CallKind } from '../call/rate-limiter.ts';
 import { currentDispatchOptions, type DispatchOptions } from '../transport/sdk-handler.ts';
 
 export const RESPONSE_METADATA = { $metadata: { httpStatusCode: 200, requestId: 'request-1' } };

@@ -6,6 +6,12 @@ export const JITTER_FACTOR = 1.2;
 /** A leader that still runs this long after its lease expired is unhealthy, as in kube-controller-manager. */
 export const HEALTH_TOLERANCE: Ms = 20_000;
 
+/**
+ * A leader's change outside of the cluster must end this long before its lease expires, so that it never overlaps with
+ * the next leader's changes.
+ */
+export const LEASE_SAFETY_MARGIN: Ms = 2_000;
+
 /** As in client-go's LeaderElectionConfig. */
 export interface ElectionTimings {
   /** How long a candidate must see no renewal before it takes the lease. The Lease contains this duration. */

@@ -11,7 +11,7 @@ import { roleTagsOfUsers } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import { BY_ROLE, rolesOf } from '../../../shared/caches.ts';
 import { type KnownLocation, recordOf, roleEntryOf } from '../../../shared/record.ts';
 import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
-import { currentProfileNameOf, roleNameOf } from '../../../shared/profile-names.ts';
+import { currentProfileNameOf, roleNameOf, rolePathOf } from '../../../shared/profile-names.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
 import { isInEksCluster } from './live-users.ts';
 
@@ -107,13 +107,14 @@ function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
 
 /** `boundary` is the permissions boundary that the operator's limits require for every role. */
 function differingSettings(
-  { spec: a }: AWSFargateProfile,
-  { spec: b }: AWSFargateProfile,
+  objectA: AWSFargateProfile,
+  objectB: AWSFargateProfile,
   boundary: string | undefined,
 ): readonly string[] {
+  const [a, b] = [objectA.spec, objectB.spec];
   const isSameBoundary = boundary !== undefined || a.rolePermissionsBoundary === b.rolePermissionsBoundary;
   return [
-    ...((a.rolePath ?? '/') === (b.rolePath ?? '/') ? [] : ['rolePath']),
+    ...(rolePathOf(objectA) === rolePathOf(objectB) ? [] : ['rolePath']),
     ...(isSameBoundary ? [] : ['rolePermissionsBoundary']),
     ...(jsonEqual(sorted(a.roleAdditionalPolicies), sorted(b.roleAdditionalPolicies))
       ? []

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { VirtualClock } from 'controller-runtime/testing';
-import { newLimiter, type Limiter, type Permit, type CallPriority } from './limiter.ts';
+import { newRateLimiter, type RateLimiter, type Permit, type CallPriority } from './rate-limiter.ts';
 
 const signal = (): AbortSignal => new AbortController().signal;
 const limit = { rate: 10, burst: 2 };
 
 describe('The limiter', () => {
   let clock: VirtualClock;
-  let limiter: Limiter;
+  let limiter: RateLimiter;
   /**
    * The calls in the order in which the rate limiter permitted or rejected them, each with the time of this decision in
    * ms.
@@ -16,7 +16,7 @@ describe('The limiter', () => {
 
   beforeEach(() => {
     clock = new VirtualClock();
-    limiter = newLimiter(clock);
+    limiter = newRateLimiter(clock);
     log = [];
   });
 

@@ -7,7 +7,7 @@ import {
   attemptsOf,
   withAttempt,
   withProfileFailure,
-} from './memory.ts';
+} from './retry-state.ts';
 import { newReason } from './reasons/reasons.ts';
 
 const SECOND = 1_000;

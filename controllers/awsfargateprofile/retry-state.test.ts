@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { keyOf } from 'controller-runtime/client';
-import { RetryStore, type RetryState, withWait } from './memory.ts';
+import { RetryStore, type RetryState, withWait } from './retry-state.ts';
 import { newReason } from './reasons/reasons.ts';
 import { CREATED_AT, aCluster, anObject } from './testing/builders.ts';
 

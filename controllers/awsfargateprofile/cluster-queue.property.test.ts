@@ -6,7 +6,7 @@ import { propertyRuns, VirtualClock } from 'controller-runtime/testing';
 import { ClusterName, ProfileName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { HERE, anObject } from './testing/builders.ts';
-import { newLanes } from './testing/lanes.ts';
+import { newClusterQueues } from './testing/cluster-queues.ts';
 
 /** The plan for one simulated object and its one change in EKS. */
 interface Plan {
@@ -56,7 +56,7 @@ const steady = (plan: Plan): Plan => ({
  */
 const LOOK: Ms = 30_000;
 const POLL: Ms = 5_000;
-const LANE = 'lane';
+const QUEUE = 'clusterQueue';
 
 interface Run {
   /** The names of the objects whose changes EKS has finished, in that order. */
@@ -84,8 +84,8 @@ function objectOf({ age, isDeleted, cluster }: Plan, name: string): AWSFargatePr
 async function run(plans: readonly Plan[]): Promise<Run> {
   const clock = new VirtualClock();
   const passes = new Map<string, () => void>();
-  const world = newLanes(clock, ({ name }) => passes.get(name)?.());
-  const { lanes, put, remove, stopped, store } = world;
+  const world = newClusterQueues(clock, ({ name }) => passes.get(name)?.());
+  const { clusterQueues, put, remove, stopped, store } = world;
   const later = (delay: Ms, what: () => void): void => void clock.after(delay, what);
   const done: string[] = [];
   const wrongFirsts: string[] = [];
@@ -100,7 +100,7 @@ async function run(plans: readonly Plan[]): Promise<Run> {
     const vanish = (): void => {
       state = 'gone';
       remove(object);
-      lanes.abandon(keyOf(object));
+      clusterQueues.abandon(keyOf(object));
     };
     const stop = (delay: Ms): void => {
       world.stop(object);
@@ -117,13 +117,13 @@ async function run(plans: readonly Plan[]): Promise<Run> {
     const reconcile = (): void => {
       if (state !== 'waiting') return;
       if (plan.vanishes === 'waiting' && passed++ > 0) return vanish();
-      if (lanes.findAhead(LANE, object) !== undefined) return wait();
+      if (clusterQueues.findAhead(QUEUE, object) !== undefined) return wait();
       if (stops < plan.stops && stops++ % 2 === 0) return stop(2_000);
-      let ahead = lanes.take(LANE, object, name, 'being created');
+      let ahead = clusterQueues.take(QUEUE, object, name, 'being created');
       if (ahead?.kind === 'wait' && ahead.isForeign) {
-        if (inChange === ahead.ahead) lanes.saw(LANE, ahead.ahead, 'changing');
-        else lanes.sawNoChange(LANE, ahead.ahead, object);
-        ahead = lanes.take(LANE, object, name, 'being created');
+        if (inChange === ahead.ahead) clusterQueues.saw(QUEUE, ahead.ahead, 'changing');
+        else clusterQueues.sawNoChange(QUEUE, ahead.ahead, object);
+        ahead = clusterQueues.take(QUEUE, object, name, 'being created');
       }
       if (ahead?.kind === 'wait') {
         const first = ahead.ahead.replace('team-a_', '');
@@ -140,19 +140,19 @@ async function run(plans: readonly Plan[]): Promise<Run> {
       state = 'waiting';
       if (inChange !== undefined) {
         refusals++;
-        lanes.saw(LANE, inChange, 'changing');
-        lanes.release(LANE, object);
+        clusterQueues.saw(QUEUE, inChange, 'changing');
+        clusterQueues.release(QUEUE, object);
         return wait();
       }
       if (stops < plan.stops) {
         stops++;
-        lanes.release(LANE, object);
+        clusterQueues.release(QUEUE, object);
         return stop(10_000);
       }
       state = 'changing';
       inChange = name;
-      lanes.saw(LANE, name, 'changing', object);
-      lanes.release(LANE, object);
+      clusterQueues.saw(QUEUE, name, 'changing', object);
+      clusterQueues.release(QUEUE, object);
       world.stop(object);
       later(plan.change, () => {
         inChange = undefined;
@@ -164,10 +164,10 @@ async function run(plans: readonly Plan[]): Promise<Run> {
     };
     const poll = (): void => {
       if (inChange === name) {
-        lanes.saw(LANE, name, 'changing', object);
+        clusterQueues.saw(QUEUE, name, 'changing', object);
         return later(POLL, poll);
       }
-      lanes.sawNoChange(LANE, name, object);
+      clusterQueues.sawNoChange(QUEUE, name, object);
       remove(object);
     };
     passes.set(name, () => plan.wakes !== undefined && later(plan.wakes, reconcile));
@@ -189,7 +189,7 @@ const checkEachRun = (plans: fc.Arbitrary<readonly Plan[]>, rule: (result: Run, 
     { numRuns: propertyRuns(100) },
   );
 
-describe('A lane with random objects', () => {
+describe('A cluster queue with random objects', () => {
   const anyPlans = fc.array(anyPlan, { minLength: 1, maxLength: 8 });
   const steadyPlans = anyPlans.map((plans) => plans.map(steady));
 

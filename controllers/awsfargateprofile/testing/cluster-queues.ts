@@ -4,13 +4,13 @@ import type { Clock } from 'controller-runtime/env';
 import { MemoryLogger } from 'controller-runtime/testing';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { newStores } from '../../shared/caches.ts';
-import { Lanes } from '../lane.ts';
+import { ClusterQueues } from '../cluster-queue.ts';
 
-/** Lanes with a separate cache, which a test fills. */
-export interface TestLanes {
-  readonly lanes: Lanes;
+/** Cluster queues with a separate cache, which a test fills. */
+export interface TestClusterQueues {
+  readonly clusterQueues: ClusterQueues;
   readonly store: Store;
-  /** The objects that the lanes have enqueued, each with its place. */
+  /** The objects that the queues have enqueued, each with its place. */
   readonly woken: string[];
   /** The names of objects whose last reconcile stopped for something other than their turn. */
   readonly stopped: Set<string>;
@@ -19,21 +19,21 @@ export interface TestLanes {
    * the object.
    */
   readonly stop: (object: AWSFargateProfile, isStopped?: boolean) => void;
-  /** How many times the lanes have asked whether something other than its turn stops an object. */
+  /** How many times the queues have asked whether something other than its turn stops an object. */
   readonly questions: () => number;
   /** Stores the object as a new version, as a watch event would. */
   readonly put: (object: AWSFargateProfile) => AWSFargateProfile;
   readonly remove: (object: AWSFargateProfile) => void;
 }
 
-export function newLanes(clock: Clock, wake?: (key: ObjectKey) => void): TestLanes {
+export function newClusterQueues(clock: Clock, wake?: (key: ObjectKey) => void): TestClusterQueues {
   const caches = newStores(new MemoryLogger());
   const { profiles: store } = caches;
   store.replaceAll([], '100');
   const woken: string[] = [];
   const stopped = new Set<string>();
   let questions = 0;
-  const lanes = new Lanes({
+  const clusterQueues = new ClusterQueues({
     clock,
     caches,
     retryStore: {
@@ -48,9 +48,9 @@ export function newLanes(clock: Clock, wake?: (key: ObjectKey) => void): TestLan
     },
     overtaken: ({ name }) => woken.push(`${name} overtaken`),
   });
-  // The lanes are not notified of changes that a test makes directly in the store.
+  // The queues are not notified of changes that a test makes directly in the store.
   let isWatched = false;
-  store.onChange((change) => isWatched && lanes.refresh(change));
+  store.onChange((change) => isWatched && clusterQueues.refresh(change));
   const watched = (change: () => void): void => {
     isWatched = true;
     change();
@@ -58,7 +58,7 @@ export function newLanes(clock: Clock, wake?: (key: ObjectKey) => void): TestLan
   };
   let version = 100;
   return {
-    lanes,
+    clusterQueues,
     store,
     woken,
     stopped,
@@ -67,7 +67,7 @@ export function newLanes(clock: Clock, wake?: (key: ObjectKey) => void): TestLan
       const wasStopped = stopped.has(object.metadata.name);
       if (isStopped) stopped.add(object.metadata.name);
       else stopped.delete(object.metadata.name);
-      if (isStopped !== wasStopped) lanes.reorder(object);
+      if (isStopped !== wasStopped) clusterQueues.reorder(object);
     },
     put(object) {
       const next = { ...object, metadata: { ...object.metadata, resourceVersion: `${++version}` } };

@@ -10,14 +10,14 @@ import { recordOf } from '../shared/record.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { currentProfileNameOf } from '../shared/profile-names.ts';
 import { turnOrderOf, wantsTurn } from '../shared/turn-order.ts';
-import type { RetryStore } from './memory.ts';
+import type { RetryStore } from './retry-state.ts';
 import { describeTransit } from './model/profile-status.ts';
 import { hasChangeInProgress } from './model/at-rest.ts';
 
-// EKS creates or deletes one Fargate profile of a cluster at a time. Each EKS cluster has a lane, a queue of the
-// objects that want such a change, which avoids calls that EKS would refuse. If a lane is wrong, EKS refuses such a
-// call, and nothing else happens. A lane stores what EKS has answered, so it is empty after a start. The order of the
-// objects is not stored: it is computed from the caches and from memory (memory.ts) when a reconcile needs it.
+// EKS creates or deletes one Fargate profile of a cluster at a time. Each EKS cluster has a queue of the objects that
+// want such a change, which avoids calls that EKS would refuse. If a queue is wrong, EKS refuses such a call, and nothing
+// else happens. A queue stores what EKS has answered, so it is empty after a start. The order of the objects is not
+// stored: it is computed from the caches and from the retry state (retry-state.ts) when a reconcile needs it.
 
 interface InFlight {
   readonly profile: string;
@@ -28,7 +28,7 @@ interface InFlight {
   readonly seenAt: Ms;
 }
 
-interface Lane {
+interface ClusterQueue {
   /** The change that a running reconcile is about to send, or has sent. `by` is the key of its object. */
   readonly turn: { readonly profile: string; readonly doing: string; readonly by: string } | undefined;
   readonly inFlight: InFlight | undefined;
@@ -36,7 +36,7 @@ interface Lane {
   readonly closed: { readonly until: Ms; readonly because: string };
 }
 
-export type LaneWait =
+export type ClusterQueueWait =
   | { readonly kind: 'wait'; readonly ahead: string; readonly doing: string; readonly isForeign: boolean }
   | { readonly kind: 'closed'; readonly remaining: Ms; readonly because: string };
 
@@ -44,33 +44,33 @@ export type LaneWait =
  * A change that no reconcile has seen for this long does not count anymore, because perhaps no reconcile watches it.
  */
 const SEEN_FOR: Ms = 35_000;
-/** Beyond this number, the least recently used lane is dropped, which may cost one call that EKS refuses. */
-const MOST_LANES = 10_000;
+/** Beyond this number, the least recently used queue is dropped, which may cost one call that EKS refuses. */
+const MOST_QUEUES = 10_000;
 /**
  * How many objects of an EKS cluster are searched for the first two that no problem stops. If problems stop all of
  * these, the remaining objects do not wait for each other, and EKS refuses some of their calls. A cluster has at most
  * ten profiles, unless AWS has raised the quota.
  */
 const MOST_SEEN = 30;
-const FREE: Lane = { turn: undefined, inFlight: undefined, closed: { until: 0, because: '' } };
+const FREE: ClusterQueue = { turn: undefined, inFlight: undefined, closed: { until: 0, because: '' } };
 
-export interface LanesOptions {
+export interface ClusterQueuesOptions {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly caches: Pick<Caches, 'profiles' | 'typed'>;
   readonly retryStore: Pick<RetryStore, 'isStoppedOtherwise'>;
   /** Enqueues an object whose turn may have come. Without this call, the object is reconciled up to 30 s later. */
   readonly wake: (key: ObjectKey, place: 'first' | 'second') => void;
-  /** Lowers the priority of an object that was the first in its lane, because another object now comes before it. */
+  /** Lowers the priority of an object that was the first in its queue, because another object now comes before it. */
   readonly overtaken: (key: ObjectKey) => void;
 }
 
-export class Lanes {
-  private readonly options: LanesOptions;
-  private readonly lanes = new Lru<Lane>({ maxEntries: MOST_LANES });
+export class ClusterQueues {
+  private readonly options: ClusterQueuesOptions;
+  private readonly clusterQueues = new Lru<ClusterQueue>({ maxEntries: MOST_QUEUES });
   /** The keys of objects whose running reconcile does not have to wait. They need not be woken. */
-  private readonly going = new Set<string>();
+  private readonly reconciling = new Set<string>();
 
-  constructor(options: LanesOptions) {
+  constructor(options: ClusterQueuesOptions) {
     this.options = options;
   }
 
@@ -79,27 +79,28 @@ export class Lanes {
    * - does not want a turn, or EKS is already changing its profile;
    * - was stopped by a problem in its last reconcile: the next one finds out whether the problem is over;
    * - is the first or second of its cluster and has no role yet, which it can create without a turn;
-   * - is the first of its cluster, unless the lane is closed or a change of this manager's objects is in progress.
+   * - is the first of its cluster, unless the queue is closed or a change of this manager's objects is in progress.
    */
-  findAhead(lane: string, object: AWSFargateProfile): LaneWait | undefined {
-    if (!wantsTurn(object) || this.isStoppedOtherwise(object) || this.isInFlight(lane, object)) return undefined;
+  findAhead(clusterQueue: string, object: AWSFargateProfile): ClusterQueueWait | undefined {
+    if (!wantsTurn(object) || this.isStoppedOtherwise(object) || this.isInFlight(clusterQueue, object))
+      return undefined;
     const [first = object, second] = this.firstTwo(turnGroupOf(object));
     const isFirst = isSame(first, object);
     if ((isFirst || isSame(second, object)) && hasToPrepare(object)) return undefined;
-    const busy = this.findBusy(lane, object);
+    const busy = this.findBusy(clusterQueue, object);
     // Only the first object asks EKS whether another client's change has ended. It then wakes the objects behind it.
     if (isFirst && (busy === undefined || (busy.kind === 'wait' && busy.isForeign))) return undefined;
     const wait = busy ?? waitFor(first);
     return wait.kind === 'wait' ? { ...wait, isForeign: false } : wait;
   }
 
-  /** Called if {@link findAhead} lets the reconcile continue. {@link leave} must be called when that reconcile ends. */
-  enter(object: AWSFargateProfile): void {
-    this.going.add(idOf(object));
+  /** Called if {@link findAhead} lets the reconcile continue. {@link endReconcile} must be called at its end. */
+  beginReconcile(object: AWSFargateProfile): void {
+    this.reconciling.add(idOf(object));
   }
 
-  leave(object: AWSFargateProfile): void {
-    this.going.delete(idOf(object));
+  endReconcile(object: AWSFargateProfile): void {
+    this.reconciling.delete(idOf(object));
   }
 
   /**
@@ -107,41 +108,41 @@ export class Lanes {
    * waiting objects show `doing` for seconds, so it has to be true both before the request and while EKS makes the
    * change.
    */
-  take(lane: string, object: AWSFargateProfile, profile: string, doing: string): LaneWait | undefined {
+  take(clusterQueue: string, object: AWSFargateProfile, profile: string, doing: string): ClusterQueueWait | undefined {
     const [first] = wantsTurn(object) ? this.firstTwo(turnGroupOf(object)) : [];
     const isBehind = first !== undefined && isBefore(first, object);
-    const wait = this.findBusy(lane, object, profile) ?? (isBehind ? waitFor(first) : undefined);
+    const wait = this.findBusy(clusterQueue, object, profile) ?? (isBehind ? waitFor(first) : undefined);
     if (wait !== undefined) {
-      this.leave(object);
+      this.endReconcile(object);
       return wait;
     }
-    this.update(lane, { turn: { profile, doing, by: idOf(object) } });
+    this.update(clusterQueue, { turn: { profile, doing, by: idOf(object) } });
     return undefined;
   }
 
-  release(lane: string, object: AWSFargateProfile): void {
-    if (this.get(lane).turn?.by !== idOf(object)) return;
-    this.update(lane, { turn: undefined });
-    this.wakeIfFree(lane, object);
+  release(clusterQueue: string, object: AWSFargateProfile): void {
+    if (this.get(clusterQueue).turn?.by !== idOf(object)) return;
+    this.update(clusterQueue, { turn: undefined });
+    this.wakeIfFree(clusterQueue, object);
   }
 
   /** Records that EKS is changing `profile`. `by` is the object that owns the profile, if this is known. */
-  saw(lane: string, profile: string, doing: string, by?: Pick<AWSFargateProfile, 'metadata'>): void {
-    const { inFlight: known } = this.get(lane);
+  saw(clusterQueue: string, profile: string, doing: string, by?: Pick<AWSFargateProfile, 'metadata'>): void {
+    const { inFlight: known } = this.get(clusterQueue);
     const owner = by === undefined ? (known?.profile === profile ? known.by : undefined) : idOf(by);
-    this.update(lane, { inFlight: { profile, doing, by: owner, seenAt: this.options.clock.monotonic() } });
+    this.update(clusterQueue, { inFlight: { profile, doing, by: owner, seenAt: this.options.clock.monotonic() } });
   }
 
   /** Called when a reconcile of the object has seen that EKS is not changing the profile. */
-  sawNoChange(lane: string, profile: string, object: AWSFargateProfile): void {
-    if (this.get(lane).inFlight?.profile !== profile) return;
-    this.update(lane, { inFlight: undefined });
-    this.wakeIfFree(lane, object);
+  sawNoChange(clusterQueue: string, profile: string, object: AWSFargateProfile): void {
+    if (this.get(clusterQueue).inFlight?.profile !== profile) return;
+    this.update(clusterQueue, { inFlight: undefined });
+    this.wakeIfFree(clusterQueue, object);
   }
 
-  /** Updates the lane after a reconcile has read `profiles` from EKS. `own` are the names of the object's profiles. */
+  /** Updates the queue after a reconcile has read `profiles` from EKS. `own` are the names of the object's profiles. */
   compare(
-    lane: string,
+    clusterQueue: string,
     object: AWSFargateProfile,
     profiles: readonly Pick<FargateProfile, 'name' | 'status'>[],
     own: readonly string[],
@@ -149,28 +150,28 @@ export class Lanes {
     for (const { name, status } of profiles) {
       const doing = describeTransit(status);
       if (doing === undefined) continue;
-      if (own.includes(name)) this.saw(lane, name, doing, object);
-      // `profiles` may be older than what the lane contains, so another object's profile only fills an empty lane.
-      else if (this.get(lane).inFlight === undefined) this.saw(lane, name, doing);
+      if (own.includes(name)) this.saw(clusterQueue, name, doing, object);
+      // `profiles` may be older than what the queue contains, so another object's profile only fills an empty queue.
+      else if (this.get(clusterQueue).inFlight === undefined) this.saw(clusterQueue, name, doing);
     }
     for (const name of own)
       if (describeTransit(profiles.find((each) => each.name === name)?.status) === undefined)
-        this.sawNoChange(lane, name, object);
+        this.sawNoChange(clusterQueue, name, object);
   }
 
-  close(lane: string, span: Ms, because: string): void {
-    const until = Math.max(this.get(lane).closed.until, this.options.clock.monotonic() + span);
-    this.update(lane, { closed: { until, because } });
+  close(clusterQueue: string, span: Ms, because: string): void {
+    const until = Math.max(this.get(clusterQueue).closed.until, this.options.clock.monotonic() + span);
+    this.update(clusterQueue, { closed: { until, because } });
   }
 
   /** Called when no reconcile watches this object's changes anymore, for example because it is paused or gone. */
   abandon(key: ObjectKey): void {
-    for (const [lane, { inFlight }] of this.lanes.entries()) {
+    for (const [clusterQueue, { inFlight }] of this.clusterQueues.entries()) {
       if (inFlight?.by !== keyText(key)) continue;
-      this.update(lane, { inFlight: { ...inFlight, by: undefined } });
+      this.update(clusterQueue, { inFlight: { ...inFlight, by: undefined } });
       const lookup = this.options.caches.profiles.lookup(key);
       const object = lookup.kind === 'found' ? this.decode(lookup.object) : undefined;
-      this.wakeFirsts([object && turnGroupOf(object), turnGroupOfLocation(lane)]);
+      this.wakeFirsts([object && turnGroupOf(object), turnGroupOfLocation(clusterQueue)]);
     }
   }
 
@@ -215,11 +216,11 @@ export class Lanes {
     if (index === 0 && second !== undefined) this.options.overtaken(keyOf(second));
   }
 
-  /** Wakes the first two objects if the lane is free. Omits `object`, because its reconcile is running anyway. */
-  private wakeIfFree(lane: string, object: AWSFargateProfile): void {
-    const { turn, inFlight } = this.get(lane);
+  /** Wakes the first two objects if the queue is free. Omits `object`, because its reconcile is running anyway. */
+  private wakeIfFree(clusterQueue: string, object: AWSFargateProfile): void {
+    const { turn, inFlight } = this.get(clusterQueue);
     if (turn === undefined && inFlight === undefined)
-      this.wakeFirsts([turnGroupOf(object), turnGroupOfLocation(lane)], object);
+      this.wakeFirsts([turnGroupOf(object), turnGroupOfLocation(clusterQueue)], object);
   }
 
   private wakeFirsts(groups: readonly (string | undefined)[], except?: AWSFargateProfile): void {
@@ -233,13 +234,13 @@ export class Lanes {
   }
 
   private wake(object: AWSFargateProfile, index: number): void {
-    if (!this.going.has(idOf(object))) this.options.wake(keyOf(object), index === 0 ? 'first' : 'second');
+    if (!this.reconciling.has(idOf(object))) this.options.wake(keyOf(object), index === 0 ? 'first' : 'second');
   }
 
   /** Returns the change for which the object has to wait. `profile` is the profile that the object would change. */
-  private findBusy(lane: string, object: AWSFargateProfile, profile?: string): LaneWait | undefined {
+  private findBusy(clusterQueue: string, object: AWSFargateProfile, profile?: string): ClusterQueueWait | undefined {
     const now = this.options.clock.monotonic();
-    const { turn, inFlight, closed } = this.get(lane);
+    const { turn, inFlight, closed } = this.get(clusterQueue);
     if (closed.until > now) return { kind: 'closed', remaining: closed.until - now, because: closed.because };
     if (turn !== undefined && turn.by !== idOf(object))
       return { kind: 'wait', ahead: turn.profile, doing: turn.doing, isForeign: false };
@@ -248,8 +249,8 @@ export class Lanes {
     return { kind: 'wait', ahead, doing, isForeign: by === undefined };
   }
 
-  private isInFlight(lane: string, object: AWSFargateProfile): boolean {
-    return this.get(lane).inFlight?.by === idOf(object) || hasChangeInProgress(object);
+  private isInFlight(clusterQueue: string, object: AWSFargateProfile): boolean {
+    return this.get(clusterQueue).inFlight?.by === idOf(object) || hasChangeInProgress(object);
   }
 
   private isStoppedOtherwise(object: AWSFargateProfile): boolean {
@@ -278,12 +279,12 @@ export class Lanes {
     return isRight(decoded) ? decoded.right : undefined;
   }
 
-  private get(lane: string): Lane {
-    return this.lanes.peek(lane) ?? FREE;
+  private get(clusterQueue: string): ClusterQueue {
+    return this.clusterQueues.peek(clusterQueue) ?? FREE;
   }
 
-  private update(lane: string, change: Partial<Lane>): void {
-    this.lanes.set(lane, { ...this.get(lane), ...change });
+  private update(clusterQueue: string, change: Partial<ClusterQueue>): void {
+    this.clusterQueues.set(clusterQueue, { ...this.get(clusterQueue), ...change });
   }
 }
 
@@ -294,7 +295,7 @@ export class Lanes {
 const hasToPrepare = (object: AWSFargateProfile): boolean =>
   !isDeleting(object) && recordOf(object).roles.every(({ id }) => id === undefined);
 
-const waitFor = (first: AWSFargateProfile): LaneWait => ({
+const waitFor = (first: AWSFargateProfile): ClusterQueueWait => ({
   kind: 'wait',
   ahead: currentProfileNameOf(first),
   doing: 'next in turn',

@@ -4,12 +4,12 @@ import { VirtualClock } from 'controller-runtime/testing';
 import { ClusterName, EksClusterName, ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
-import type { LaneWait } from './lane.ts';
+import type { ClusterQueueWait } from './cluster-queue.ts';
 import { type ObjectParts, HERE, NOW, RECORDED, anObject } from './testing/builders.ts';
-import { type TestLanes, newLanes } from './testing/lanes.ts';
+import { type TestClusterQueues, newClusterQueues } from './testing/cluster-queues.ts';
 
 const PROD = EksClusterName.of('prod');
-const LANE = `111122223333/eu-west-1/${PROD}`;
+const QUEUE = `111122223333/eu-west-1/${PROD}`;
 
 const profile = (name: string, { metadata, ...rest }: ObjectParts = {}): AWSFargateProfile =>
   anObject({ ...rest, metadata: { name, uid: `uid-of-${name}`, ...metadata } });
@@ -40,32 +40,32 @@ const provisioned = (profileStatus?: string): ObjectParts => ({
   status: { initialization: { provisioned: true }, ...(profileStatus !== undefined && { profileStatus }) },
 });
 
-describe('Lanes', () => {
+describe('ClusterQueues', () => {
   let clock: VirtualClock;
-  let world: TestLanes;
-  let lanes: TestLanes['lanes'];
+  let world: TestClusterQueues;
+  let clusterQueues: TestClusterQueues['clusterQueues'];
 
   beforeEach(() => {
     clock = new VirtualClock();
-    world = newLanes(clock);
-    ({ lanes } = world);
+    world = newClusterQueues(clock);
+    ({ clusterQueues } = world);
   });
 
-  const take = (object: AWSFargateProfile, lane = LANE): LaneWait | undefined =>
-    lanes.take(
-      lane,
+  const take = (object: AWSFargateProfile, clusterQueue = QUEUE): ClusterQueueWait | undefined =>
+    clusterQueues.take(
+      clusterQueue,
       object,
       `team-a_${object.metadata.name}`,
       object.metadata.deletionTimestamp === undefined ? 'being created' : 'being deleted',
     );
-  const describeWait = (wait: LaneWait | undefined): string => {
+  const describeWait = (wait: ClusterQueueWait | undefined): string => {
     if (wait === undefined) return 'go';
     if (wait.kind === 'closed') return `closed for ${wait.remaining}`;
     return `${wait.ahead} is ${wait.doing}${wait.isForeign ? ', as a stranger' : ''}`;
   };
-  const turnOf = (object: AWSFargateProfile, lane = LANE): string => {
-    const wait = take(object, lane);
-    if (wait === undefined) lanes.release(lane, object);
+  const turnOf = (object: AWSFargateProfile, clusterQueue = QUEUE): string => {
+    const wait = take(object, clusterQueue);
+    if (wait === undefined) clusterQueues.release(clusterQueue, object);
     return describeWait(wait);
   };
   /**
@@ -190,9 +190,9 @@ describe('Lanes', () => {
       expect(take(a)).to.equal(undefined);
       expect(turnOf(c)).to.equal('team-a_a is being created');
       expect(take(a), 'once more').to.equal(undefined);
-      lanes.release(LANE, c);
+      clusterQueues.release(QUEUE, c);
       expect(turnOf(c), 'after a release by another object').to.equal('team-a_a is being created');
-      lanes.release(LANE, a);
+      clusterQueues.release(QUEUE, a);
       expect(turnOf(a)).to.equal('go');
     });
 
@@ -224,7 +224,7 @@ describe('Lanes', () => {
       expect(turnOf(profile('d')), 'behind one that was recreated under its name').to.equal('team-a_c is next in turn');
     });
 
-    it('to an object that is at rest for the lane, as soon as the lane is free', () => {
+    it('to an object that is at rest for the queue, as soon as the queue is free', () => {
       const [a] = putThree();
       const atRest = world.put(profile('y', provisioned('ACTIVE')));
       expect(turnOf(atRest)).to.equal('go');
@@ -239,34 +239,34 @@ describe('Lanes', () => {
     it('until a reconcile has seen the end; the profile itself passes', () => {
       const [a, b] = putThree();
       take(a);
-      lanes.saw(LANE, 'team-a_a', 'being created', a);
-      lanes.release(LANE, a);
+      clusterQueues.saw(QUEUE, 'team-a_a', 'being created', a);
+      clusterQueues.release(QUEUE, a);
       expect([turnOf(a), turnOf(b)]).to.deep.equal(['go', 'team-a_a is being created']);
-      lanes.sawNoChange(LANE, 'team-a_other', a);
+      clusterQueues.sawNoChange(QUEUE, 'team-a_other', a);
       world.remove(a);
       expect(turnOf(b)).to.equal('team-a_a is being created');
-      lanes.sawNoChange(LANE, 'team-a_a', a);
+      clusterQueues.sawNoChange(QUEUE, 'team-a_a', a);
       expect(turnOf(b)).to.equal('go');
     });
 
     it("as another client's change, until a reconcile of the profile's object has seen the change", () => {
       const [a, b] = putThree();
-      lanes.saw(LANE, 'team-a_b', 'being deleted');
+      clusterQueues.saw(QUEUE, 'team-a_b', 'being deleted');
       expect(turnOf(a)).to.equal('team-a_b is being deleted, as a stranger');
-      lanes.saw(LANE, 'team-a_b', 'being deleted', b);
-      lanes.saw(LANE, 'team-a_b', 'being deleted');
+      clusterQueues.saw(QUEUE, 'team-a_b', 'being deleted', b);
+      clusterQueues.saw(QUEUE, 'team-a_b', 'being deleted');
       expect(turnOf(a)).to.equal('team-a_b is being deleted');
-      lanes.saw(LANE, 'theirs', 'being created');
+      clusterQueues.saw(QUEUE, 'theirs', 'being created');
       expect(turnOf(a), 'the newest answer counts').to.equal('theirs is being created, as a stranger');
     });
 
     it("as another client's change again, once no reconcile watches the change", () => {
       const [a, b] = putThree();
-      lanes.saw(LANE, 'team-a_a', 'being created', a);
+      clusterQueues.saw(QUEUE, 'team-a_a', 'being created', a);
       world.stop(a);
       expect(turnOf(b)).to.equal('team-a_a is being created');
-      expect(wokenBy(() => lanes.abandon(keyOf(b)))).to.deep.equal([]);
-      expect(wokenBy(() => lanes.abandon(keyOf(a)))).to.deep.equal(['b first', 'c second']);
+      expect(wokenBy(() => clusterQueues.abandon(keyOf(b)))).to.deep.equal([]);
+      expect(wokenBy(() => clusterQueues.abandon(keyOf(a)))).to.deep.equal(['b first', 'c second']);
       expect(turnOf(b)).to.equal('team-a_a is being created, as a stranger');
     });
 
@@ -274,7 +274,7 @@ describe('Lanes', () => {
       const [a, b] = putThree();
       world.remove(a);
       for (let poll = 0; poll < 5; poll++) {
-        lanes.saw(LANE, 'team-a_a', 'being created', a);
+        clusterQueues.saw(QUEUE, 'team-a_a', 'being created', a);
         await clock.advance(34_999);
         expect(turnOf(b)).to.equal('team-a_a is being created');
       }
@@ -285,18 +285,18 @@ describe('Lanes', () => {
 
   it('learn of the change of a stranger from a survey, unless they know of a newer change', () => {
     const [a] = putThree();
-    const survey = () => lanes.compare(LANE, a, [{ name: ProfileName.of('theirs'), status: 'CREATING' }], []);
+    const survey = () => clusterQueues.compare(QUEUE, a, [{ name: ProfileName.of('theirs'), status: 'CREATING' }], []);
     survey();
     expect(turnOf(a)).to.equal('theirs is being created, as a stranger');
-    lanes.saw(LANE, 'team-a_b', 'being deleted', profile('b'));
+    clusterQueues.saw(QUEUE, 'team-a_b', 'being deleted', profile('b'));
     survey();
     expect(turnOf(a)).to.equal('team-a_b is being deleted');
   });
 
   it('give no turn while EKS updates the cluster', async () => {
     const [a] = putThree();
-    lanes.close(LANE, 15_000, 'busy');
-    lanes.close(LANE, 1_000, 'busy');
+    clusterQueues.close(QUEUE, 15_000, 'busy');
+    clusterQueues.close(QUEUE, 1_000, 'busy');
     await clock.advance(4_000);
     expect(turnOf(a)).to.equal('closed for 11000');
     await clock.advance(11_000);
@@ -304,17 +304,17 @@ describe('Lanes', () => {
   });
 
   describe('end a reconcile before AWS is asked', () => {
-    const aheadOf = (object: AWSFargateProfile): string => describeWait(lanes.findAhead(LANE, object));
+    const aheadOf = (object: AWSFargateProfile): string => describeWait(clusterQueues.findAhead(QUEUE, object));
 
     it('of each object after the second', () => {
       const [a, b, c] = putThree();
       expect([a, b, c].map(aheadOf)).to.deep.equal(['go', 'go', 'team-a_a is next in turn']);
-      lanes.saw(LANE, 'theirs', 'being created');
+      clusterQueues.saw(QUEUE, 'theirs', 'being created');
       expect(aheadOf(c), 'the first asks EKS about a stranger').to.equal('theirs is being created');
-      lanes.sawNoChange(LANE, 'theirs', a);
+      clusterQueues.sawNoChange(QUEUE, 'theirs', a);
       take(a);
       expect(aheadOf(c)).to.equal('team-a_a is being created');
-      lanes.close(LANE, 1_000, 'busy');
+      clusterQueues.close(QUEUE, 1_000, 'busy');
       expect(aheadOf(c)).to.equal('closed for 1000');
     });
 
@@ -332,10 +332,10 @@ describe('Lanes', () => {
     it("of the first object while it only waits, unless it has to ask EKS about another client's change", () => {
       const [a] = putThree();
       const first = world.put(profile('a', { record: { roles: [{ name: RoleName.of('r'), id: 'AROAEXAMPLE' }] } }));
-      lanes.saw(LANE, 'team-a_b', 'being created', profile('b'));
+      clusterQueues.saw(QUEUE, 'team-a_b', 'being created', profile('b'));
       expect(aheadOf(a), 'its role').to.equal('go');
       expect(aheadOf(first)).to.equal('team-a_b is being created');
-      lanes.saw(LANE, 'theirs', 'being created');
+      clusterQueues.saw(QUEUE, 'theirs', 'being created');
       expect(aheadOf(first)).to.equal('go');
     });
 
@@ -348,7 +348,7 @@ describe('Lanes', () => {
 
     it('nor of the object that EKS is changing', () => {
       const [, , c] = putThree();
-      lanes.saw(LANE, 'team-a_c', 'being created', c);
+      clusterQueues.saw(QUEUE, 'team-a_c', 'being created', c);
       expect(aheadOf(c)).to.equal('go');
       const status = { profileName: ProfileName.of('team-a_z'), profileStatus: 'CREATING' };
       expect(aheadOf(world.put(profile('z', { status }))), 'after a start').to.equal('go');
@@ -367,15 +367,15 @@ describe('Lanes', () => {
 
   it('compare each object with only a few others, however many objects ask for a turn and change', () => {
     const run = (count: number): number => {
-      const many = newLanes(clock);
+      const many = newClusterQueues(clock);
       const objects = Array.from({ length: count }, (_, index) => profile(`${2 * count - index}`)).map(many.put);
       for (const object of objects) {
-        many.lanes.findAhead(LANE, object);
+        many.clusterQueues.findAhead(QUEUE, object);
         many.put({ ...object, status: RECORDED });
         many.stop(object);
         many.stop(object, false);
-        many.lanes.take(LANE, object, 'team-a_x', 'being created');
-        many.lanes.release(LANE, object);
+        many.clusterQueues.take(QUEUE, object, 'team-a_x', 'being created');
+        many.clusterQueues.release(QUEUE, object);
       }
       return many.questions();
     };
@@ -383,7 +383,7 @@ describe('Lanes', () => {
   });
 
   it('inspect only a few of many stopped objects, and let the object behind them proceed', () => {
-    const many = newLanes(clock);
+    const many = newClusterQueues(clock);
     for (let index = 0; index < 1_000; index++) {
       const object = profile(`a-${index}`);
       many.stopped.add(object.metadata.name);
@@ -391,7 +391,7 @@ describe('Lanes', () => {
     }
     const last = many.put(profile('last'));
     const before = many.questions();
-    expect(many.lanes.findAhead(LANE, last)).to.equal(undefined);
+    expect(many.clusterQueues.findAhead(QUEUE, last)).to.equal(undefined);
     expect(many.questions() - before).to.be.at.most(50);
   });
 
@@ -421,7 +421,7 @@ describe('Lanes', () => {
         'the new second alone when EKS makes the change of the first',
         ['c second'],
         ([a]) => {
-          lanes.saw(LANE, 'team-a_a', 'being created', a);
+          clusterQueues.saw(QUEUE, 'team-a_a', 'being created', a);
           world.stop(
             world.put({ ...a, status: { profileName: ProfileName.of('team-a_a'), profileStatus: 'CREATING' } }),
           );
@@ -441,7 +441,7 @@ describe('Lanes', () => {
         'the third as first, if the second has stopped without a word',
         ['c first'],
         ([a]) => {
-          lanes.saw(LANE, 'team-a_a', 'being created', a);
+          clusterQueues.saw(QUEUE, 'team-a_a', 'being created', a);
           world.put({ ...a, status: { profileStatus: 'CREATING' } });
           world.stopped.add('b');
           world.stop(a);
@@ -453,8 +453,8 @@ describe('Lanes', () => {
         ([a]) => {
           world.stopped.add('a');
           world.put({ ...a, status: { profileStatus: 'DELETING' } });
-          lanes.saw(LANE, 'team-a_a', 'being deleted', a);
-          lanes.sawNoChange(LANE, 'team-a_a', a);
+          clusterQueues.saw(QUEUE, 'team-a_a', 'being deleted', a);
+          clusterQueues.sawNoChange(QUEUE, 'team-a_a', a);
         },
       ],
       [
@@ -481,14 +481,14 @@ describe('Lanes', () => {
 
     it('nobody whose reconcile goes on, until it is told to wait or its reconcile ends', () => {
       const [a, b] = putThree();
-      lanes.enter(b);
+      clusterQueues.beginReconcile(b);
       expect(wokenBy(() => world.remove(a))).to.deep.equal(['c second']);
       const first = world.put(a);
       expect(turnOf(b)).to.equal('team-a_a is next in turn');
       expect(wokenBy(() => world.remove(first))).to.deep.equal(['b first', 'c second']);
       const again = world.put(a);
-      lanes.enter(b);
-      lanes.leave(b);
+      clusterQueues.beginReconcile(b);
+      clusterQueues.endReconcile(b);
       expect(wokenBy(() => world.remove(again))).to.deep.equal(['b first', 'c second']);
     });
 
@@ -501,20 +501,20 @@ describe('Lanes', () => {
 
     it('first and second when EKS has ended a change, but not the object whose reconcile sees it', () => {
       const [a, b, c] = putThree();
-      lanes.saw(LANE, 'team-a_c', 'being created', c);
+      clusterQueues.saw(QUEUE, 'team-a_c', 'being created', c);
       turnOf(b);
-      expect(wokenBy(() => lanes.sawNoChange(LANE, 'team-a_other', c))).to.deep.equal([]);
-      expect(wokenBy(() => lanes.sawNoChange(LANE, 'team-a_c', c))).to.deep.equal(['a first', 'b second']);
-      lanes.saw(LANE, 'team-a_a', 'being deleted', a);
-      expect(wokenBy(() => lanes.sawNoChange(LANE, 'team-a_a', a))).to.deep.equal(['b second']);
+      expect(wokenBy(() => clusterQueues.sawNoChange(QUEUE, 'team-a_other', c))).to.deep.equal([]);
+      expect(wokenBy(() => clusterQueues.sawNoChange(QUEUE, 'team-a_c', c))).to.deep.equal(['a first', 'b second']);
+      clusterQueues.saw(QUEUE, 'team-a_a', 'being deleted', a);
+      expect(wokenBy(() => clusterQueues.sawNoChange(QUEUE, 'team-a_a', a))).to.deep.equal(['b second']);
     });
 
     it('nobody when EKS has ended a change while a reconcile has the turn', () => {
       const [a, b] = putThree();
       take(a);
       turnOf(b);
-      lanes.saw(LANE, 'theirs', 'being deleted');
-      expect(wokenBy(() => lanes.sawNoChange(LANE, 'theirs', b))).to.deep.equal([]);
+      clusterQueues.saw(QUEUE, 'theirs', 'being deleted');
+      expect(wokenBy(() => clusterQueues.sawNoChange(QUEUE, 'theirs', b))).to.deep.equal([]);
     });
 
     it('first and second when a turn ends without a change, and nobody while EKS makes the change', () => {
@@ -523,11 +523,11 @@ describe('Lanes', () => {
       take(sibling);
       turnOf(b);
       world.stop(sibling);
-      expect(wokenBy(() => lanes.release(LANE, sibling))).to.deep.equal(['a first', 'b second']);
+      expect(wokenBy(() => clusterQueues.release(QUEUE, sibling))).to.deep.equal(['a first', 'b second']);
       take(a);
-      lanes.saw(LANE, 'team-a_a', 'being created', a);
+      clusterQueues.saw(QUEUE, 'team-a_a', 'being created', a);
       world.remove(a);
-      expect(wokenBy(() => lanes.release(LANE, a))).to.deep.equal([]);
+      expect(wokenBy(() => clusterQueues.release(QUEUE, a))).to.deep.equal([]);
     });
 
     it('the first two of all clusters that name the same EKS cluster, once AWS has confirmed it', () => {
@@ -537,18 +537,23 @@ describe('Lanes', () => {
         ...joined('confirmed', 'eu-west-1'),
         status: { ...RECORDED, eksClusterName: PROD },
       });
-      lanes.saw(LANE, 'theirs', 'being deleted');
+      clusterQueues.saw(QUEUE, 'theirs', 'being deleted');
       expect([turnOf(confirmed), turnOf(a)]).to.deep.equal(Array(2).fill('theirs is being deleted, as a stranger'));
-      expect(wokenBy(() => lanes.sawNoChange(LANE, 'theirs', a))).to.deep.equal(['b second', 'confirmed first']);
-      lanes.saw(LANE, 'theirs', 'being deleted');
-      expect(wokenBy(() => lanes.sawNoChange(LANE, 'theirs', confirmed))).to.deep.equal(['unconfirmed second']);
+      expect(wokenBy(() => clusterQueues.sawNoChange(QUEUE, 'theirs', a))).to.deep.equal([
+        'b second',
+        'confirmed first',
+      ]);
+      clusterQueues.saw(QUEUE, 'theirs', 'being deleted');
+      expect(wokenBy(() => clusterQueues.sawNoChange(QUEUE, 'theirs', confirmed))).to.deep.equal([
+        'unconfirmed second',
+      ]);
     });
   });
 
-  it('forget the lane that was used longest ago, beyond 10,000 lanes', () => {
+  it('forget the queue that was used longest ago, beyond 10,000 queues', () => {
     const [a] = putThree();
-    for (let index = 0; index <= 10_000; index++) lanes.saw(`lane ${index}`, 'theirs', 'being created');
-    expect(turnOf(a, 'lane 0')).to.equal('go');
-    expect(turnOf(a, 'lane 2')).to.equal('theirs is being created, as a stranger');
+    for (let index = 0; index <= 10_000; index++) clusterQueues.saw(`cluster ${index}`, 'theirs', 'being created');
+    expect(turnOf(a, 'cluster 0')).to.equal('go');
+    expect(turnOf(a, 'cluster 2')).to.equal('theirs is being created, as a stranger');
   });
 });

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
-import { laneMetrics } from './metrics.ts';
+import { clusterQueueMetrics } from './metrics.ts';
 
-describe('laneMetrics', () => {
+describe('clusterQueueMetrics', () => {
   it('has the waits until a turn in seconds, and the number of objects that wait', async () => {
     const registry = new Registry();
-    const metrics = laneMetrics(registry);
+    const metrics = clusterQueueMetrics(registry);
     let waiting = 2;
     metrics.watchWaiting(() => waiting);
     metrics.watchWaiting(() => 1);

@@ -21,7 +21,7 @@ export interface Permit {
   settle(outcome: 'completed' | 'throttled'): void;
 }
 
-export interface Limiter {
+export interface RateLimiter {
   /**
    * Rejects with the signal's reason when the signal aborts. All callers of one token bucket must pass the same limit.
    * The priority is read each time a call can be sent, so the priority of a waiting call can rise.
@@ -54,7 +54,7 @@ const WHOLE_TOKEN = 1 - 1e-6;
  * decrease, as in TCP). AWS does not publish most of its limits. They differ by operation and account, and other
  * clients of the account use them too.
  */
-export function newLimiter(clock: Clock): Limiter {
+export function newRateLimiter(clock: Clock): RateLimiter {
   const buckets = new Lru<Bucket>({ expireAfterAccess: { clock, span: KEPT_UNUSED } });
   return {
     acquire: (key, limit, priority, signal) =>

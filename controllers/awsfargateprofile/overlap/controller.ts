@@ -6,36 +6,37 @@ import type { Ms } from 'controller-runtime/env';
 import { fieldAt, jsonEqual } from 'controller-runtime/json';
 import type { Runnable } from 'controller-runtime/manager';
 import { Workqueue } from 'controller-runtime/queue';
-import { type AWSFargateProfile, GROUP, KIND } from '../../api/v1beta2/index.ts';
-import { findOverlap } from '../../pkg/fargate/overlap.ts';
-import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
-import { BY_LOCATION, locationsOf } from '../shared/caches.ts';
-import type { ControllerOptions } from '../shared/controller-options.ts';
-import { isLeftToOthers } from '../shared/crd/served-schema.ts';
-import { hasPausedAnnotation } from '../shared/object-state.ts';
-import type { ProfileWriter } from '../shared/profile-writer.ts';
-import { DONE, LEASE_EXPIRED, backOff, CONFLICT } from '../shared/requeue.ts';
-import { isAtRest } from './model/at-rest.ts';
+import { GROUP, KIND } from '../../../api/v1beta2/index.ts';
+import { findOverlap } from '../../../pkg/fargate/overlap.ts';
+import { locationsOf } from '../../shared/caches.ts';
+import type { ControllerOptions } from '../../shared/controller-options.ts';
+import { isLeftToOthers } from '../../shared/crd/served-schema.ts';
+import { hasPausedAnnotation } from '../../shared/object-state.ts';
+import type { ProfileWriter } from '../../shared/profile-writer.ts';
+import { DONE, LEASE_EXPIRED, backOff, CONFLICT } from '../../shared/requeue.ts';
+import { isAtRest } from '../model/at-rest.ts';
 import {
   type CompetingObject,
   type Rival,
-  MOST_PAIRS_AT_ONCE,
-  competitorOf,
-  competitorsIn,
+  type Competition,
+  PAIRS_AT_ONCE,
   findRivals,
   pairsOf,
   withOverlap,
-} from './report/overlap.ts';
+} from './condition.ts';
 
 const NAME = 'selectorsoverlap';
 /** How long to wait for further changes of an object, to report them together. */
 const DELAY: Ms = 1_000;
 export interface OverlapControllerOptions extends Omit<ControllerOptions, 'recorder' | 'client'> {
   readonly profileWriter: Pick<ProfileWriter, 'patchStatus'>;
-  readonly limits: OperatorLimits;
+  readonly competition: Competition;
 }
 
-/** Updates the overlap condition of objects at rest. All others are reconciled anyway, which updates the condition. */
+/**
+ * Updates the condition SelectorsOverlap of objects at rest. A status has one writer at a time: all other objects are
+ * reconciled anyway, which updates the condition with the rest of the status.
+ */
 export function overlapController(options: OverlapControllerOptions): Runnable {
   const { caches, metrics, clock, random, logger } = options;
   const queue = new Workqueue({ clock, metrics: metrics.workqueue(NAME) });
@@ -65,16 +66,11 @@ const factsOf = (object: KubeObject): unknown => ({
   isAtRest: isAtRest(object),
 });
 
-interface Entry {
-  readonly location: string;
-  readonly competitor: CompetingObject;
-}
-
 class OverlapReconciler {
   private readonly options: OverlapControllerOptions;
   private readonly enqueue: (key: ObjectKey) => void;
   /** By object key: the location and selectors with which other objects were last compared. */
-  private readonly compared = new Map<string, Entry>();
+  private readonly compared = new Map<string, CompetingObject>();
 
   constructor(options: OverlapControllerOptions, enqueue: (key: ObjectKey) => void) {
     this.options = options;
@@ -87,8 +83,8 @@ class OverlapReconciler {
    */
   know(object: KubeObject): void {
     const decoded = this.options.caches.typed.profiles.decode(object);
-    const entry = isRight(decoded) && this.entryOf(decoded.right);
-    if (entry) this.compared.set(keyText(keyOf(object)), entry);
+    const competitor = isRight(decoded) && this.options.competition.competitorOf(decoded.right);
+    if (competitor) this.compared.set(keyText(keyOf(object)), competitor);
   }
 
   readonly reconcile = async (key: ObjectKey, { signal }: ReconcileContext): Promise<Requeue> => {
@@ -96,12 +92,12 @@ class OverlapReconciler {
     const lookup = caches.typed.profiles.lookup(key);
     if (lookup.kind === 'unknown') return DONE;
     const object = lookup.kind === 'found' && isRight(lookup.decoded) ? lookup.decoded.right : undefined;
-    const entry = object && this.entryOf(object);
-    await this.enqueueOthers(keyText(key), entry, signal);
-    if (object === undefined || entry === undefined || !isAtRest(object) || hasPausedAnnotation(object)) return DONE;
-    const found: Rival[] = [];
-    await this.forOthers(entry, signal, (other) => found.push(...findRivals(entry.competitor, [other])));
-    const status = withOverlap({ ...object.status }, object, entry.competitor, found, clock.now());
+    const me = object && this.options.competition.competitorOf(object);
+    await this.enqueueOthers(keyText(key), me, signal);
+    if (object === undefined || me === undefined || !isAtRest(object) || hasPausedAnnotation(object)) return DONE;
+    const rivals: Rival[] = [];
+    await this.forOthers(me, signal, (other) => rivals.push(...findRivals(me, [other])));
+    const status = withOverlap({ ...object.status }, object, me, rivals, clock.now());
     if (jsonEqual(status, object.status)) return DONE;
     // Under another provider's CRD, any write would drop the object's fields.
     if (isLeftToOthers(await schema.check(signal))) return backOff('another CRD may drop fields of the object');
@@ -111,41 +107,33 @@ class OverlapReconciler {
   };
 
   /** Enqueues the objects whose overlap with this one begins, changes, or ends. */
-  private async enqueueOthers(key: string, entry: Entry | undefined, signal: AbortSignal): Promise<void> {
+  private async enqueueOthers(key: string, now: CompetingObject | undefined, signal: AbortSignal): Promise<void> {
     const before = this.compared.get(key);
-    if (jsonEqual(before, entry)) return;
-    for (const each of [before, entry])
+    if (jsonEqual(before, now)) return;
+    for (const each of [before, now])
       if (each !== undefined)
         await this.forOthers(each, signal, (other) => {
-          if (findOverlap(each.competitor, other) !== undefined) this.enqueue(other.object);
+          if (findOverlap(each, other) !== undefined) this.enqueue(other.object);
         });
-    if (entry === undefined) this.compared.delete(key);
-    else this.compared.set(key, entry);
+    if (now === undefined) this.compared.delete(key);
+    else this.compared.set(key, now);
   }
 
   private async forOthers(
-    { location, competitor }: Entry,
+    me: CompetingObject,
     signal: AbortSignal,
     work: (other: CompetingObject) => void,
   ): Promise<void> {
-    const { caches, clock, limits } = this.options;
-    const listing = caches.typed.profiles.byIndex(BY_LOCATION, location);
     let pairs = 0;
-    for (const other of listing.kind === 'listed' ? competitorsIn(listing.entries, competitor, limits) : []) {
-      const more = pairsOf(competitor, [other]);
-      if (pairs + more > MOST_PAIRS_AT_ONCE) {
+    for (const other of this.options.competition.othersFor(me)) {
+      const more = pairsOf(me, [other]);
+      if (pairs + more > PAIRS_AT_ONCE) {
         pairs = 0;
-        await nextTurn(clock, signal);
+        await nextTurn(this.options.clock, signal);
       }
       pairs += more;
       if (signal.aborted) return;
       work(other);
     }
-  }
-
-  private entryOf(object: AWSFargateProfile): Entry | undefined {
-    const [location] = locationsOf(object);
-    const competitor = competitorOf(object, this.options.limits);
-    return location === undefined || competitor === undefined ? undefined : { location, competitor };
   }
 }

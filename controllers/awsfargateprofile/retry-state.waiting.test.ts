@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { EMPTY_RECORD } from '../shared/record.ts';
-import { type RetryState, NO_RETRY_STATE, withRecorded, withSuccess, withWait, waitedFor } from './memory.ts';
+import { type RetryState, NO_RETRY_STATE, withRecorded, withSuccess, withWait, waitedFor } from './retry-state.ts';
 import { newReason } from './reasons/reasons.ts';
 
 const creating = newReason('Creating', { name: 'a' });

@@ -2,6 +2,7 @@ import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
 import type { Clock, Ms } from 'controller-runtime/env';
 import type { ProfileRecord } from '../shared/record.ts';
 import type { Unanswered } from './update-record.ts';
+import { FAILED_PROFILE_RETRY } from './reasons/polls.ts';
 import { type Reason, type ReasonName, type SiblingChange, isEndedBySibling } from './reasons/reasons.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
@@ -206,11 +207,6 @@ export class RetryStore {
   }
 }
 
-const SECOND: Ms = 1_000;
-/** The first backoff: long enough to read the failure, short compared with the minutes that EKS takes for a retry. */
-const FIRST_RECOVERY: Ms = 10 * SECOND;
-const LONGEST_RECOVERY: Ms = 600 * SECOND;
-
 /**
  * True for the deletion of a profile that EKS failed to create or delete. If a profile with the status CREATE_FAILED
  * differs from the spec, its deletion does not count: the profile is not recreated in the same form.
@@ -232,7 +228,7 @@ export function withProfileFailure(state: RetryState, generation: number, now: M
   }
   if (recovery?.notBefore !== undefined) return state;
   const attempts = recovery?.attempts ?? 0;
-  const pause = Math.min(FIRST_RECOVERY * 2 ** attempts, LONGEST_RECOVERY);
+  const pause = Math.min(FAILED_PROFILE_RETRY.first * 2 ** attempts, FAILED_PROFILE_RETRY.longest);
   return { ...state, recovery: { generation, attempts, notBefore: now + pause } };
 }
 

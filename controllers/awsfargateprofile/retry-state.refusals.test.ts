@@ -8,7 +8,7 @@ import {
   refusedSince,
   withRefusal,
   mutationKey,
-} from './memory.ts';
+} from './retry-state.ts';
 import type { Mutation } from './model/change.ts';
 import { newReason } from './reasons/reasons.ts';
 import { PROFILE, ROLE } from './testing/builders.ts';
