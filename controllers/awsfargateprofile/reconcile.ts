@@ -7,7 +7,7 @@ import type { Clock, Ms, Random } from 'controller-runtime/env';
 import type { LockQueue } from 'controller-runtime/queue';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { AwsFailure, Session, Sessions } from '../../pkg/cloud/index.ts';
+import type { Session, Sessions } from '../../pkg/cloud/index.ts';
 import { isNamedAfter } from '../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import { type ApiRejection, apiRejectionFrom } from '../shared/api-rejections.ts';
@@ -28,7 +28,8 @@ import { PersistentErrors } from '../shared/persistent-errors.ts';
 import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
-import { completeEksClusterFacts, openSession } from './aws/session.ts';
+import { completeEksClusterFacts } from './aws/eks-cluster.ts';
+import { openSession } from './aws/session.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { plan } from './plan/plan.ts';
 import { type DesiredInputs, desiredFor, findSpecProblem } from './desired/desired.ts';
@@ -46,7 +47,6 @@ import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
 import { findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
 import type { ClusterQueues } from './cluster-queue.ts';
 import type { Desired } from './model/desired-state.ts';
-import { hasChangeInProgress } from './model/at-rest.ts';
 import { type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileResult } from './model/result.ts';
@@ -54,10 +54,10 @@ import { takenOver } from './managed-elsewhere.ts';
 import { mergeRecords, updateRecord, withLostRecord, withUnanswered } from './update-record.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { readDeletionProtection } from './observe/deletion-protection.ts';
-import { type Looking, type ProfilesAndRoles, glance, mayFitSpec, seenBy, survey } from './observe/observe.ts';
+import { type Looking, type ProfilesAndRoles, look, mayFitSpec, seenBy } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, recordAtEnd, withoutDeletion } from './record-changes.ts';
-import { type RetryState, type RetryStore, withoutSurvey } from './retry-state.ts';
+import { type RetryStore, isSurveyDue, withSurvey, withoutSurvey } from './retry-state.ts';
 import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from './report/events.ts';
 import { Finisher } from './finish.ts';
 import type { Competition } from './overlap/condition.ts';
@@ -101,20 +101,22 @@ export interface ReconcilerOptions {
  * Reconciles one AWSFargateProfile. Before this class, `onlyUnderOurSchema` (unreadable.ts) runs, which ends the
  * reconcile while the API server serves another provider's CRD. Data flows down this list only:
  *
- * 1. `reconcileObject`: reads the caches, chooses the goal, and writes the finalizer and other metadata.
+ * 1. `reconcileObject`: reads the caches, chooses the goal, and writes the finalizer, a new object's first record, and
+ * other metadata.
  * 2. `pursue`: adds the finalizer that keeps the control plane, opens a session with the object's identity, and
  * collects what decides about the desired profile and role, such as the settings that other objects want for the role.
+ * Writes into a deleted object's record that the deletion has begun.
  * Ends the reconcile of an object that has to wait for the profile changes of other objects in its EKS cluster
  * (cluster-queue.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock,
- * this one does not wait: the object is enqueued when the lock is free.
+ * this one does not wait: the object is enqueued when the lock is free. With the locks, `decide` calls the next steps.
  * 3. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey).
  * 4. `desire`: brings the record up to date with what AWS shows, and decides, once, what is desired.
  * 5. `changeAws`: plans all changes, and makes them one by one until a required one fails. Once the desired profile
  * serves pods, the removal of its predecessors follows as `leftovers`, whose failure does not change Ready. Before each
  * change, guards check whether the change is allowed now, move the pods of a predecessor, take the turn in the cluster
- * queue, and write the record.
- * 6. `finish` (finish.ts): writes the record, the status, and events, and then may remove the finalizer or delete the
- * object. It also chooses the time of the next reconcile (report/requeue.ts).
+ * queue, set `Ready` to False if the change interrupts pods, and write the record.
+ * 6. `finish` (finish.ts): writes the record, the status, and events, and chooses the time of the next reconcile
+ * (report/requeue.ts). If nothing of the object is left in AWS, `finish` only removes the finalizer.
  *
  * A step that stops returns a {@link Reason}, which users read in conditions and events. The golden files in
  * test/simulation/stories show, reconcile by reconcile, a creation, a replacement, and a deletion.
@@ -137,7 +139,7 @@ export class Reconciler {
   private readonly accessEntries: AccessEntryReader;
 
   constructor(options: ReconcilerOptions) {
-    const { retryStore, leadership, live } = options;
+    const { leadership, live } = options;
     this.options = options;
     this.persistentErrors = new PersistentErrors(options.clock);
     this.finisher = new Finisher({
@@ -148,8 +150,6 @@ export class Reconciler {
     const services = {
       ...options,
       mutationTimeLeft: () => mutationTimeLeft(leadership),
-      recordTurnWait: (object: AWSFargateProfile) =>
-        options.recordTurnSpan(turnWait(retryStore.get(object), options.clock.monotonic())),
     };
     this.guards = { checks: newChecks(services), preparations: newPreparations(services) };
   }
@@ -213,59 +213,64 @@ export class Reconciler {
   private async pursue(before: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
     const { roleLocks, clusterQueues } = this.options;
     const opened = await this.openAws(before, goal, context);
-    if (E.isLeft(opened)) return this.finishUnread({ object: before, end: opened.left }, goal, context);
+    if (E.isLeft(opened)) return this.finishEarly({ object: before, end: opened.left }, goal, context);
     const { session, controlPlaneFacts } = opened.right;
+    const endEarly = (object: AWSFargateProfile, end: Reason): Promise<Requeue> =>
+      this.finishEarly({ object, end, isAuthenticated: true }, goal, context);
     const inputs = await this.collectInputs(before, goal, session, controlPlaneFacts);
-    if (E.isLeft(inputs))
-      return this.finishUnread({ object: before, end: inputs.left, isAuthenticated: true }, goal, context);
+    if (E.isLeft(inputs)) return endEarly(before, inputs.left);
     const recorded = await this.prepareRecord(before, context.signal);
     if (recorded === undefined) return CONFLICT;
     const { object, record } = recorded;
-    const end = (reason: Reason): Promise<Requeue> =>
-      this.finishUnread({ object, end: reason, isAuthenticated: true }, goal, context);
     const { region, eksCluster } = goal.target;
     const clusterQueue = formatLocation({ account: session.account, region, eksCluster });
     // Without its status, for example after a move, an object at rest may look unfinished. Only EKS shows the
     // difference, so this object does not wait for its turn.
     const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
     const wait = mayBeAtRest ? undefined : clusterQueues.findAhead(clusterQueue, object);
-    if (wait !== undefined) return end(findSpecProblem(object, inputs.right) ?? reasonForWait(wait, eksCluster));
+    if (wait !== undefined)
+      return endEarly(object, findSpecProblem(object, inputs.right) ?? reasonForWait(wait, eksCluster));
 
     const locks = rolesToLock(object, record).map((role) =>
       [session.account, object.metadata.namespace, role].join('/'),
     );
     clusterQueues.beginReconcile(object);
     try {
-      const decided = roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
+      const decided = await roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
         this.decide(object, goal, { session, inputs: inputs.right, record, clusterQueue }, context),
       );
-      return await (decided ?? end(newReason('NotNow', { because: 'another reconcile decides about the same role' })));
+      if (decided === undefined)
+        return await endEarly(
+          object,
+          newReason('NotNow', { because: 'another reconcile decides about the same role' }),
+        );
+      return E.isLeft(decided) ? await endEarly(object, decided.left) : decided.right;
     } finally {
       clusterQueues.endReconcile(object);
       this.claims.release(object);
     }
   }
 
-  /** The caller holds the roles' locks. */
+  /** The caller holds the roles' locks. A Left ends the reconcile before anything is planned. */
   private async decide(
     object: AWSFargateProfile,
     goal: PursueGoal,
     work: AwsWork,
     context: ReconcileContext,
-  ): Promise<Requeue> {
+  ): Promise<E.Either<Reason, Requeue>> {
     const looking = lookingFor(object, goal, work);
     const read = await this.readAws(looking, goal, work, context);
-    if (E.isLeft(read)) return this.finishUnread({ object, end: read.left, isAuthenticated: true }, goal, context);
+    if (E.isLeft(read)) return read;
     const observed = read.right;
     const desired = this.desire(looking, work, observed);
-    if (E.isLeft(desired))
-      return this.finishUnread({ object, end: desired.left, isAuthenticated: true }, goal, context);
+    if (E.isLeft(desired)) return desired;
     if (recordOf(object).deleting === true && !isDeleting(object)) {
-      if (isMovedWhileDeleted(object, desired.right, observed)) return this.finisher.resumeDeletion(object, context);
+      if (isMovedWhileDeleted(object, desired.right, observed))
+        return E.right(await this.finisher.resumeDeletion(object, context));
       this.options.recordEvent(object, IGNORED_DELETION);
     }
     const result = await this.changeAws(object, goal, work, { desired: desired.right, observed }, context);
-    return this.finisher.finish(result, context);
+    return E.right(await this.finisher.finish(result, context));
   }
 
   /** Adds the control plane's finalizer, and opens a session with the object's identity. A Left ends the reconcile. */
@@ -348,8 +353,8 @@ export class Reconciler {
   }
 
   /**
-   * Reads AWS, with a glance (only the recorded profiles) if that is enough, else with a survey (all profiles of the
-   * EKS cluster). The cluster queue learns which profiles EKS is changing.
+   * Reads AWS, with a glance if that is enough, else with a survey. The cluster queue learns which profiles EKS is
+   * changing.
    */
   private async readAws(
     looking: Looking,
@@ -358,8 +363,11 @@ export class Reconciler {
     { signal }: ReconcileContext,
   ): Promise<E.Either<Reason, Observed>> {
     const call = callContext(target, { session, abandonment });
-    const seen = await this.look(session, looking);
+    const { retryStore, clock, random } = this.options;
+    const seen = await look(session, looking, isSurveyDue(retryStore.get(looking.object), clock.monotonic()));
     if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, call));
+    if (seen.right.depth === 'survey')
+      retryStore.update(looking.object, (state) => withSurvey(state, clock.monotonic(), random));
     this.options.clusterQueues.compare(
       clusterQueue,
       looking.object,
@@ -394,23 +402,6 @@ export class Reconciler {
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
     if (updated.elsewhere.length > 0) retryStore.update(object, withoutSurvey);
     return desiredFor(object, inputs, updated, observed, session.now());
-  }
-
-  private async look(session: Session, looking: Looking): Promise<E.Either<AwsFailure, ProfilesAndRoles>> {
-    const { retryStore, clock, random } = this.options;
-    const { object, record } = looking;
-    const until = retryStore.get(object).surveyed?.until ?? 0;
-    const isExpected = looking.isLeaving ? hasChangeInProgress(object) : record.deleting !== true;
-    const mayGlance = isExpected && record.profiles.length > 0 && clock.monotonic() < until;
-    const seen = mayGlance ? await glance(session, looking) : E.right(undefined);
-    if (E.isLeft(seen)) return seen;
-    if (seen.right !== undefined) return E.right(seen.right);
-    const surveyed = await survey(session, looking);
-    if (E.isRight(surveyed)) {
-      const next = clock.monotonic() + SURVEY_INTERVAL * (1 + SURVEY_JITTER * random.next());
-      retryStore.update(object, (state) => ({ ...state, surveyed: { until: next } }));
-    }
-    return surveyed;
   }
 
   private async changeAws(
@@ -456,8 +447,8 @@ export class Reconciler {
     return { object: state.object, end, facts: { desired, observed, after, plan: planned }, execution, record };
   }
 
-  /** Finishes a reconcile that has ended before AWS was read completely. */
-  private finishUnread(result: UnreadResult, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
+  /** Finishes a reconcile that has ended before anything was planned. */
+  private finishEarly(result: EarlyResult, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
     const { object, end } = result;
     return canReleaseUnasked(object, goal, end)
       ? this.finisher.releaseWithoutCredentials(object, end, context)
@@ -505,18 +496,18 @@ interface AwsWork {
   readonly clusterQueue: string;
 }
 
-type UnreadResult = Pick<ReconcileResult, 'object' | 'isAuthenticated'> & { readonly end: Reason };
+type EarlyResult = Pick<ReconcileResult, 'object' | 'isAuthenticated'> & { readonly end: Reason };
 
 const lookingFor = (
   object: AWSFargateProfile,
-  { target, abandonment }: PursueGoal,
+  { target, controlPlaneFacts, isClusterLeaving }: PursueGoal,
   { session, inputs, record }: AwsWork,
 ): Looking => ({
   object,
   identity: identityOf(object, inputs, placeOf(target, session.account), baseNameOf(object, record)),
   record,
-  isLeaving: inputs.controlPlaneFacts === undefined,
-  isClusterLeaving: abandonment === 'removeFinalizer',
+  isLeaving: controlPlaneFacts === undefined,
+  isClusterLeaving,
 });
 
 /** Returns the names of the object's profiles in EKS, and of recorded profiles that EKS does not show. */
@@ -534,13 +525,6 @@ function rolesToLock(object: AWSFargateProfile, { roles }: ProfileRecord): reado
 }
 
 /**
- * After this time, the next reconcile reads all profiles of the EKS cluster again, to find profiles that another
- * management cluster has created.
- */
-const SURVEY_INTERVAL: Ms = 60 * 60_000;
-const SURVEY_JITTER = 0.2;
-
-/**
  * Whether `clusterctl move` recreated the object during its deletion. The caller has checked that the record marks a
  * deletion. But an old copy of a record must not delete serving profiles. So status has to be missing, as after a move,
  * and the record must already have contained each of the object's profiles.
@@ -554,9 +538,6 @@ const isMovedWhileDeleted = (object: AWSFargateProfile, desired: Desired, { prof
  */
 const mayRelease = ({ unwanted }: Desired, { depth }: Observed, record: ProfileRecord): boolean =>
   depth === 'survey' && (unwanted === 'retain' || !isAnythingLeft(record));
-
-const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
-  waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;
 
 /**
  * Whether the finalizer may be removed without credentials: nothing was created in AWS, and only a user can fix the

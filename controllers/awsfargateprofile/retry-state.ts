@@ -1,5 +1,5 @@
 import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
-import type { Clock, Ms } from 'controller-runtime/env';
+import type { Clock, Ms, Random } from 'controller-runtime/env';
 import type { ProfileRecord } from '../shared/record.ts';
 import type { Unanswered } from './update-record.ts';
 import { FAILED_PROFILE_RETRY } from './reasons/polls.ts';
@@ -64,6 +64,10 @@ interface Recovery {
 export const NO_RETRY_STATE: RetryState = {};
 
 /** Returns how long the object has waited for `reason`: 0 if it waits for another reason or does not wait. */
+/** How long the object has waited for the turn that it now gets. */
+export const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
+  waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;
+
 export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>, now: Ms): Ms {
   return waiting?.name === reason.name ? now - waiting.since : 0;
 }
@@ -97,6 +101,22 @@ export function withSuccess(
     ...(reported.length > 0 && { refused: reported }),
   };
 }
+
+/**
+ * After this time, the next reconcile reads all profiles of the EKS cluster again, to find profiles that another
+ * management cluster has created.
+ */
+const SURVEY_INTERVAL: Ms = 60 * 60_000;
+const SURVEY_JITTER = 0.2;
+
+export const isSurveyDue = ({ surveyed }: RetryState, now: Ms): boolean =>
+  surveyed === undefined || now >= surveyed.until;
+
+/** Called after a survey. */
+export const withSurvey = (state: RetryState, now: Ms, random: Random): RetryState => ({
+  ...state,
+  surveyed: { until: now + SURVEY_INTERVAL * (1 + SURVEY_JITTER * random.next()) },
+});
 
 /** Returns the state after which the next reconcile reads all profiles of the EKS cluster. */
 export const withoutSurvey = ({ surveyed: _until, ...state }: RetryState): RetryState => state;

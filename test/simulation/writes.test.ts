@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import type { Ms } from 'controller-runtime/env';
-import { isRecord } from 'controller-runtime/json';
 import { SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import type { KubeWrite } from './world/trace.ts';
+import { describeWrite, isAbout } from './world/trace.ts';
 
 /**
  * Starts a manager in a simulation in which EKS takes `createMs` to create or delete a Fargate profile, and AWS answers
@@ -20,30 +19,6 @@ async function startManager(createMs: Ms): Promise<SimulatedWorld> {
 const linesFor = (world: SimulatedWorld, name: string): readonly string[] =>
   world.writes.filter((write) => isAbout(write, name)).map(describeWrite);
 
-function isAbout({ path, body }: KubeWrite, name: string): boolean {
-  if (path.includes('/awsmanagedcontrolplanes/')) return true;
-  if (!path.endsWith('/events')) return path.includes(`/awsfargateprofiles/${name}`);
-  const involved = asRecord(asRecord(JSON.parse(body))['involvedObject']);
-  return involved['name'] === name;
-}
-
-function describeWrite({ path, body }: KubeWrite): string {
-  const patch = asRecord(JSON.parse(body));
-  if (path.endsWith('/events')) return `event ${String(patch['reason'])}`;
-  if (path.includes('/awsmanagedcontrolplanes/')) return 'control plane finalizer';
-  if (path.endsWith('/status')) return `status ${describeStatus(asRecord(patch['status']))}`;
-  const { resourceVersion: _precondition, ...metadata } = asRecord(patch['metadata']);
-  return `metadata ${Object.keys(metadata).toSorted().join(', ')}`;
-}
-
-/** Describes a status patch by the reason of its condition Ready. */
-function describeStatus({ conditions }: Readonly<Record<string, unknown>>): string {
-  const all = Array.isArray(conditions) ? conditions.map(asRecord) : [];
-  return String(all.find(({ type }) => type === 'Ready')?.['reason']);
-}
-
-const asRecord = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
-
 describe('the writes to the API server', () => {
   it('of a creation without a wait are these', async () => {
     const world = await startManager(60 * SECOND);
@@ -53,22 +28,22 @@ describe('the writes to the API server', () => {
     expect(linesFor(world, 'a')).to.deep.equal([
       // Because of the finalizer in this patch, the API server keeps a deleted object until the manager has deleted the
       // AWS resources of the object.
-      'metadata annotations, finalizers, labels, ownerReferences',
+      'finalizers, labels, ownerReferences, record',
       // The manager adds its finalizer to the control plane once for all AWSFargateProfiles of a Cluster.
       'control plane finalizer',
       // These patches record the request for the role, and the role's id before the manager attaches a policy.
-      'metadata annotations',
-      'metadata annotations',
+      'record',
+      'record',
       // These patches record the request for the profile, and the profile's id.
-      'metadata annotations',
-      'metadata annotations',
+      'record',
+      'record',
       // While EKS creates the profile, the manager writes only conditions and Events, which tell the user about the
       // progress of the creation.
       'status Creating',
       'event SuccessfulIAMRoleCreation',
       'event InitiatedCreateEKSFargateProfile',
       // The profile is ACTIVE and matches the spec.
-      'metadata annotations',
+      'record',
       'status Ready',
       'event SuccessfulCreateEKSFargateProfile',
     ]);
@@ -84,16 +59,16 @@ describe('the writes to the API server', () => {
     await world.clock.advance(SECOND);
     expect(linesFor(world, 'b')).to.deep.equal([
       'control plane finalizer',
-      'metadata annotations, finalizers, labels, ownerReferences',
-      'metadata annotations',
-      'metadata annotations',
+      'finalizers, labels, ownerReferences, record',
+      'record',
+      'record',
       'status WaitingForSibling',
       'event SuccessfulIAMRoleCreation',
-      'metadata annotations',
-      'metadata annotations',
+      'record',
+      'record',
       'status Creating',
       'event InitiatedCreateEKSFargateProfile',
-      'metadata annotations',
+      'record',
       'status Ready',
       'event SuccessfulCreateEKSFargateProfile',
     ]);

@@ -35,6 +35,8 @@ export interface DesiredInputs {
   /** `undefined` if nothing may be created or corrected, for example because the object is being deleted. */
   readonly controlPlaneFacts: ControlPlaneFacts | undefined;
   readonly unwanted: UnwantedPolicy;
+  /** Whether the EKS cluster is being deleted. */
+  readonly isClusterLeaving: boolean;
   readonly abandonment?: Abandonment | undefined;
   readonly account: AccountId;
   readonly limits: OperatorLimits;
@@ -59,16 +61,16 @@ export function desiredFor(
   const place = placeOf(target, inputs.account);
   const byRecord = ownerOf(object, identityOf(object, inputs, place, baseNameOf(object, record)));
   const identity = identityOf(object, inputs, place, baseNameOf(object, withoutForeign(record, byRecord, observed)));
-  const isPursued = controlPlaneFacts !== undefined;
+  const isLeaving = controlPlaneFacts === undefined;
   const common = {
     ...ownerOf(object, identity),
     userProvidedRole: object.spec.roleARN,
     place,
     unwanted,
     abandonment,
-    isClusterLeaving: abandonment === 'removeFinalizer',
+    isClusterLeaving: inputs.isClusterLeaving,
     now: awsTime,
-    isReplaceable: isPursued && isReplaceable(object),
+    isReplaceable: !isLeaving && isReplaceable(object),
     keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,
     drainTimeout: parseDuration(object.spec.updateStrategy?.replace?.drainTimeout ?? '') ?? 0,
     record,
@@ -79,11 +81,11 @@ export function desiredFor(
     isUnproven: inputs.targetSource === 'unreadyControlPlane' && record.in.kind !== 'none',
     creationBlocker: controlPlaneFacts?.creationBlocker,
     // The operator's limits do not block a deletion.
-    limits: isPursued ? limits : NO_LIMITS,
-    excess: isPursued ? findExcess(object.spec, limits, place) : [],
-    emptySelectorFields: isPursued ? findEmptySelectorFields(object) : [],
+    limits: isLeaving ? NO_LIMITS : limits,
+    excess: isLeaving ? [] : findExcess(object.spec, limits, place),
+    emptySelectorFields: isLeaving ? [] : findEmptySelectorFields(object),
   } as const;
-  if (!isPursued) return E.right({ ...common, profile: undefined, role: undefined });
+  if (isLeaving) return E.right({ ...common, profile: undefined, role: undefined });
   const ours = oursOf(common, observed.profiles);
   const isOwnRole = (name: string): boolean => isKnownRole(common, observed, name);
   const name = chooseName(object, {

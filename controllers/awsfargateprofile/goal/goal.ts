@@ -57,6 +57,8 @@ export type Goal =
       readonly targetSource: TargetSource;
       readonly controlPlaneFacts: ControlPlaneFacts | undefined;
       readonly unwanted: UnwantedPolicy;
+      /** Whether the EKS cluster is being deleted too. */
+      readonly isClusterLeaving: boolean;
       readonly abandonment?: Abandonment;
     };
 
@@ -93,8 +95,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
     findUnreadableRecord(inputs) ?? (found?.targetSource === 'record' ? findContradictoryRecord(object) : undefined);
   if (unreadable !== undefined) return unreadable;
   const unwanted = isRetained(object) ? 'retain' : 'delete';
-  const abandonment = isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
-  if (found !== undefined) return leave(found.target, found.targetSource, unwanted, abandonment);
+  if (found !== undefined) return leave(inputs, found.target, found.targetSource, unwanted);
   if (controlPlane.kind === 'unknown') return hold(unreadableReason(CONTROL_PLANE_KIND, controlPlane));
   const record = recordOf(object);
   // Nothing was created in AWS, and the control plane may not exist anymore: the deletion of a Cluster can remove it
@@ -105,7 +106,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
       ...describeMissingSource(inputs),
       profile: currentProfileNameOf(object),
       role: record.roles.length > 0 ? record.roles.find(({ managed }) => managed !== false)?.name : roleNameOf(object),
-      abandonment,
+      abandonment: abandonmentFor(inputs),
     }),
   );
 }
@@ -124,7 +125,14 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
   if (retained !== undefined) return retained;
   // While creation is blocked, an object without AWS resources only waits, because there is nothing to correct.
   if (facts.creationBlocker !== undefined && !isBegunHere(object)) return hold(facts.creationBlocker);
-  return { kind: 'pursue', target, targetSource: 'controlPlane', controlPlaneFacts: facts, unwanted: 'delete' };
+  return {
+    kind: 'pursue',
+    target,
+    targetSource: 'controlPlane',
+    controlPlaneFacts: facts,
+    unwanted: 'delete',
+    isClusterLeaving: false,
+  };
 }
 
 /**
@@ -167,11 +175,22 @@ const kindOfUnreadable = ({ object, controlPlane }: ReconcileInputs): string =>
 const hold = (reason: Reason): Goal => ({ kind: 'hold', reason });
 
 const leave = (
+  inputs: ReconcileInputs,
   target: Target,
   targetSource: TargetSource,
   unwanted: UnwantedPolicy,
-  abandonment: Abandonment,
-): PursueGoal => ({ kind: 'pursue', target, targetSource, controlPlaneFacts: undefined, unwanted, abandonment });
+): PursueGoal => ({
+  kind: 'pursue',
+  target,
+  targetSource,
+  controlPlaneFacts: undefined,
+  unwanted,
+  isClusterLeaving: isClusterLeaving(inputs),
+  abandonment: abandonmentFor(inputs),
+});
+
+const abandonmentFor = (inputs: ReconcileInputs): Abandonment =>
+  isClusterLeaving(inputs) ? 'removeFinalizer' : 'retain';
 
 /** Returns the causes in the words of Cluster API's `Paused` condition. */
 function findPauses({ object, cluster }: ReconcileInputs): readonly string[] {
@@ -247,9 +266,7 @@ function goalForRetainedInLeavingCluster(inputs: ReconcileInputs, target: Target
   const isBegun = locationOf(object).kind === 'known';
   const isControlPlaneGoing = controlPlane.kind === 'found' && isDeleting(controlPlane.object);
   const isKept = isRetained(object) && hasFinalizer(object) && isClusterLeaving(inputs);
-  return isKept && (isBegun || isControlPlaneGoing)
-    ? leave(target, 'controlPlane', 'retain', 'removeFinalizer')
-    : undefined;
+  return isKept && (isBegun || isControlPlaneGoing) ? leave(inputs, target, 'controlPlane', 'retain') : undefined;
 }
 
 /**

@@ -35,6 +35,7 @@ const PURSUE: Goal = {
   targetSource: 'controlPlane',
   controlPlaneFacts: CONTROL_PLANE_FACTS,
   unwanted: 'delete',
+  isClusterLeaving: false,
 };
 const HOLD: Goal = { kind: 'hold', reason: newReason('WaitingForCluster', { cluster: 'team-a/prod' }) };
 

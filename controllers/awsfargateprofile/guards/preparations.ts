@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { keyText, type ObjectKey } from 'controller-runtime/client';
-import type { Clock } from 'controller-runtime/env';
+import type { Clock, Ms } from 'controller-runtime/env';
 import { ProfileName } from '../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { ControlPlaneFinalizer, FinalizerResult } from '../../shared/control-plane/control-plane-finalizer.ts';
@@ -12,7 +12,7 @@ import { describeTurn, isProfileOrRoleCreation, isQueuedMutation, subjectOf } fr
 import type { ClusterQueueWait, ClusterQueues } from '../cluster-queue.ts';
 import { recordAhead } from '../record-changes.ts';
 import { type Reason, messageOf, newReason } from '../reasons/reasons.ts';
-import { withRecorded } from '../retry-state.ts';
+import { turnWait, withRecorded } from '../retry-state.ts';
 import { interruptionBy } from '../plan/verdicts.ts';
 import { statusBefore } from '../report/status.ts';
 import { type CheckServices, newLiveGuards } from './checks.ts';
@@ -28,7 +28,7 @@ export interface PreparationServices
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
   readonly clusterQueues: ClusterQueues;
-  readonly recordTurnWait: (object: AWSFargateProfile) => void;
+  readonly recordTurnSpan: (span: Ms) => void;
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
 }
 
@@ -113,8 +113,9 @@ function continueWith(reconcile: ReconcileState, written: AWSFargateProfile | un
  */
 export function takeTurn({
   clusterQueues,
-  recordTurnWait,
-}: Pick<PreparationServices, 'clusterQueues' | 'recordTurnWait'>): Preparation {
+  recordTurnSpan,
+  clock,
+}: Pick<PreparationServices, 'clusterQueues' | 'recordTurnSpan' | 'clock'>): Preparation {
   return async (mutation, reconcile) => {
     if (!isQueuedMutation(mutation)) return undefined;
     const { clusterQueue, object, target } = reconcile;
@@ -125,7 +126,7 @@ export function takeTurn({
       wait = take();
     }
     if (wait === undefined) {
-      recordTurnWait(object);
+      recordTurnSpan(turnWait(reconcile.retry.state, clock.monotonic()));
       return undefined;
     }
     return stop(reasonForWait(wait, target.eksCluster));

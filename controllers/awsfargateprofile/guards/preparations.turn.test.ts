@@ -59,14 +59,14 @@ describe('takeTurn', () => {
   });
 
   it('records how long the object has waited, once it has its turn', async () => {
-    const turns: string[] = [];
-    services = newServices({ recordTurnWait: ({ metadata }) => void turns.push(metadata.name) });
+    const spans: number[] = [];
+    services = newServices({ recordTurnSpan: (span) => void spans.push(span) });
     services.clusterQueues.saw(QUEUE, 'team-a_api', 'being created', SIBLING);
     await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()));
-    expect(turns).to.deep.equal([]);
+    expect(spans).to.deep.equal([]);
     services.clusterQueues.sawNoChange(QUEUE, 'team-a_api', SIBLING);
     await obstacleTo(CREATE_PROFILE, reconcileStateFor(awsAsDesired()));
-    expect(turns).to.deep.equal(['web']);
+    expect(spans).to.deep.equal([0]);
   });
 
   describe('behind a profile that no reconcile of this manager watches', () => {

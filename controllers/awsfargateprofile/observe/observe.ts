@@ -14,6 +14,7 @@ import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/f
 import { type ProfileRecord, isEntryOf, roleEntryOf } from '../../shared/record.ts';
 import { profileNameOf, roleNameOf, rolePathOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
+import { hasChangeInProgress } from '../model/at-rest.ts';
 import { fitsSpec, type FoundRole, type Observed, type ObservedRole } from '../model/observed-state.ts';
 import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/identity.ts';
 import type { Seen } from '../update-record.ts';
@@ -35,6 +36,19 @@ export interface Looking {
 export type ProfilesAndRoles = Pick<Observed, 'depth' | 'cluster' | 'profiles' | 'roles'>;
 
 type Read<A> = Promise<E.Either<AwsFailure, A>>;
+
+/**
+ * Reads only the recorded profiles (a glance) if that is enough, else all profiles of the EKS cluster (a survey). A
+ * survey is always made if one is due, if no profile is recorded, and for a deletion while EKS changes no profile.
+ */
+export async function look(reader: AwsReader, looking: Looking, isSurveyDue: boolean): Read<ProfilesAndRoles> {
+  const { object, record } = looking;
+  const isExpected = looking.isLeaving ? hasChangeInProgress(object) : record.deleting !== true;
+  const mayGlance = isExpected && record.profiles.length > 0 && !isSurveyDue;
+  const seen = mayGlance ? await glance(reader, looking) : E.right(undefined);
+  if (E.isLeft(seen)) return seen;
+  return seen.right === undefined ? survey(reader, looking) : E.right(seen.right);
+}
 
 /**
  * A cheap check that reads only the recorded profiles and their roles. Returns `undefined` unless they show that

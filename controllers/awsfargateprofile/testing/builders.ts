@@ -182,6 +182,7 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
     targetSource: 'controlPlane',
     controlPlaneFacts: CONTROL_PLANE_FACTS,
     unwanted: 'delete',
+    isClusterLeaving: over.abandonment === 'removeFinalizer',
     account: ACCOUNT,
     limits: NO_LIMITS,
     isQuotaExceeded: false,

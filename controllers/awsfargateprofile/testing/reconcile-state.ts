@@ -103,7 +103,7 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
   return {
     claims: new Claims(),
     clusterQueues: newClusterQueues(clock).clusterQueues,
-    recordTurnWait: () => {},
+    recordTurnSpan: () => {},
     controlPlaneFinalizer: { confirm: async () => ({ kind: 'present' }) },
     mutationTimeLeft: () => 10_000,
     openPods: async () => E.right(undefined),

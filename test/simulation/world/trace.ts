@@ -1,5 +1,7 @@
 import type { Transport } from 'controller-runtime/client';
 import type { Clock, Ms } from 'controller-runtime/env';
+import { isRecord } from 'controller-runtime/json';
+import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
 
 /** A request with which a manager writes to the API server. */
@@ -68,3 +70,31 @@ export function formatTrace(writes: readonly KubeWrite[], calls: readonly CallRe
     .map(({ at, text }) => `${((at - begin) / 1000).toFixed(3)} ${text}`)
     .join('\n');
 }
+
+/** Whether a write is about this AWSFargateProfile or about a control plane. */
+export function isAbout({ path, body }: KubeWrite, name: string): boolean {
+  if (path.includes('/awsmanagedcontrolplanes/')) return true;
+  if (!path.endsWith('/events')) return path.includes(`/awsfargateprofiles/${name}`);
+  const involved = asRecord(asRecord(JSON.parse(body))['involvedObject']);
+  return involved['name'] === name;
+}
+
+/** Describes a write about an AWSFargateProfile, or about its control plane, in a few words. */
+export function describeWrite({ method, path, body }: KubeWrite): string {
+  const patch = asRecord(JSON.parse(body));
+  if (path.endsWith('/events')) return `event ${String(patch['reason'])}`;
+  if (path.includes('/awsmanagedcontrolplanes/')) return 'control plane finalizer';
+  if (path.endsWith('/status')) return `status ${describeStatus(asRecord(patch['status']))}`;
+  if (method === 'DELETE') return 'delete';
+  const { resourceVersion: _precondition, annotations, ...metadata } = asRecord(patch['metadata']);
+  const names = Object.keys(asRecord(annotations)).map((name) => (name === RECORD_ANNOTATION ? 'record' : name));
+  return [...names, ...Object.keys(metadata)].toSorted().join(', ') || 'an empty patch';
+}
+
+/** Describes a status patch by the reason of its condition Ready. */
+function describeStatus({ conditions }: Readonly<Record<string, unknown>>): string {
+  const all = Array.isArray(conditions) ? conditions.map(asRecord) : [];
+  return String(all.find(({ type }) => type === 'Ready')?.['reason']);
+}
+
+const asRecord = (value: unknown): Readonly<Record<string, unknown>> => (isRecord(value) ? value : {});
