@@ -9,7 +9,7 @@ import {
   isEntryOf,
 } from '../shared/record.ts';
 import { isAsDesired } from './plan/compare.ts';
-import { activeSince, isUnhealthy } from './plan/replace.ts';
+import { activeSince, indispensablePredecessor } from './plan/replace.ts';
 import type { Desired } from './model/desired-state.ts';
 import { type Mutation, type MutationOutcome, type ReconcileEnd, isWithoutEffect, subjectOf } from './model/change.ts';
 import { type Observed, findProfile, findRole } from './model/observed-state.ts';
@@ -147,9 +147,13 @@ export function recordAtEnd(
   observed: Observed,
   { end, kept }: { readonly end: ReconcileEnd; readonly kept: readonly { readonly name: string }[] },
 ): ProfileRecord {
-  const updated = record.profiles.map((entry) => withActiveSince(entry, desired, observed, end));
-  // A drain begins again when the successor is healthy, because no pods are moved to a successor with health issues.
-  const profiles = isUnhealthy(desired, observed) ? updated.map(({ drainSince: _since, ...entry }) => entry) : updated;
+  const indispensable = indispensablePredecessor(desired, observed)?.name;
+  const profiles = record.profiles.map((entry) => {
+    const updated = withActiveSince(entry, desired, observed, end);
+    const { drainSince: _since, ...undrained } = updated;
+    // The drain begins again when the successor has no health issues.
+    return entry.name === indispensable ? undrained : updated;
+  });
   const left = record.roles.filter(({ name }) => !kept.some((each) => isSameRoleName(each.name, name)));
   const roles = end === 'inSync' ? withCheckedRole(left, desired, observed) : left;
   const { entry, ...rest } = record;

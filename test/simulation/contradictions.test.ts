@@ -203,20 +203,29 @@ describe("Another management cluster's profile in ManagedElsewhere", () => {
 });
 
 describe('A predecessor', () => {
-  it('stays while EKS reports health issues of its successor', async () => {
-    const world = new ReplaceableWorld();
-    await world.startReplaceable({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '10m' } } });
-    world.change({ spec: OTHER });
-    await world.shows('True/PredecessorKept');
-    const issue = { code: 'AccessDenied', message: 'the pod execution role cannot be assumed', resourceIds: [] };
-    world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: REPLACEMENT, issues: [issue] });
-    world.triggerReconcile('web');
-    await world.clock.advance(HOUR);
-    expect(world.names.toSorted()).to.deep.equal([REPLACEMENT, BASE].toSorted());
-    world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: REPLACEMENT, issues: [] });
-    await world.until('only the successor is left', () => world.names.join() === REPLACEMENT, HOUR);
-    await world.deleteAndFinish('web');
-  });
+  const issue = { code: 'AccessDenied', message: 'the pod execution role cannot be assumed', resourceIds: [] };
+
+  for (const [what, sick] of [
+    ['its successor', [REPLACEMENT]],
+    // For example, if nothing can assume the role that both use. The pods that already run do not need it.
+    ['both profiles', [REPLACEMENT, BASE]],
+  ] as const)
+    it(`stays while EKS reports health issues of ${what}`, async () => {
+      const world = new ReplaceableWorld();
+      const report = (issues: readonly (typeof issue)[]): void => {
+        for (const name of sick) world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name, issues });
+      };
+      await world.startReplaceable({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '10m' } } });
+      world.change({ spec: OTHER });
+      await world.shows('True/PredecessorKept');
+      report([issue]);
+      world.triggerReconcile('web');
+      await world.clock.advance(HOUR);
+      expect(world.names.toSorted()).to.deep.equal([REPLACEMENT, BASE].toSorted());
+      report([]);
+      await world.until('only the successor is left', () => world.names.join() === REPLACEMENT, HOUR);
+      await world.deleteAndFinish('web');
+    });
 });
 
 describe('Predecessors of a successor with health issues', () => {
@@ -235,6 +244,34 @@ describe('Predecessors of a successor with health issues', () => {
       await world.clock.advance(30 * MINUTE);
       expect(world.names).to.have.length(2).and.to.include(BASE);
     }
+    for (const name of world.names) world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name, issues: [] });
+    await world.until('only the successor is left', () => world.names.length === 1, HOUR);
+  });
+
+  it('are drained once and deleted at drainTimeout, but for the last one', async () => {
+    const world = new ReplaceableWorld();
+    const updateStrategy = { type: 'Replace', replace: { drainTimeout: '5m' } };
+    await world.startReplaceable({ updateStrategy });
+    world.workload.refusalOf = () => 'budget';
+    for (const namespace of ['one', 'two']) {
+      const before = world.names;
+      world.change({ spec: { selectors: [{ namespace: 'app' }, { namespace }] } });
+      const added = (): string => world.names.find((each) => !before.includes(each)) ?? '';
+      await world.until(
+        'the next profile',
+        () => added() !== '' && world.eksProfile('web', added())?.status === 'ACTIVE',
+        HOUR,
+      );
+      world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: added(), issues: [issue] });
+      if (namespace === 'one') {
+        world.workload.takerOf = () => added();
+        world.workload.create({ namespace: 'app', owner: { kind: 'ReplicaSet', name: 'web-7d9c' } });
+      }
+    }
+    await world.clock.advance(HOUR);
+    expect(world.names).to.have.length(2).and.to.include(BASE);
+    const started = world.objects('events').filter(({ reason }) => reason === 'StartedDrain');
+    expect(started.map(({ count = 1 }) => count)).to.deep.equal([1]);
     for (const name of world.names) world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name, issues: [] });
     await world.until('only the successor is left', () => world.names.length === 1, HOUR);
   });

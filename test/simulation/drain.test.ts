@@ -164,6 +164,24 @@ describe('a drain', () => {
       );
     });
 
+  for (const [webhook, what] of [
+    ['denies', 'denies the evictions of a namespace'],
+    ['hangs', 'does not answer for the pods of a namespace'],
+  ] as const)
+    it(`moves the pods of other namespaces although an admission webhook ${what}`, async (world) => {
+      world.workload.webhookOf = ({ namespace }) => (namespace === 'app' ? webhook : undefined);
+      await world.startWith({ drainTimeout: '10m' }, {});
+      for (const namespace of [...Array<string>(12).fill('app'), ...Array<string>(20).fill('shop')])
+        world.workload.create({ namespace, owner: WEB });
+      await world.run(2 * SECOND);
+      world.replace({ selectors: [{ namespace: 'app' }, { namespace: 'shop' }] });
+      await world.reason('web', 'Draining');
+      await world.run(5 * MINUTE);
+      expect(world.workload.evicted.filter((pod) => pod.startsWith('shop/'))).to.have.length(20);
+      expect(world.message).to.contain(webhook === 'denies' ? 'no disruption allowed' : 'does not respond');
+      await world.drained();
+    });
+
   it('continues when the API server of the workload cluster responds again', async (world) => {
     await world.startWith({ drainTimeout: '10m' });
     world.workload.mood = 'silent';

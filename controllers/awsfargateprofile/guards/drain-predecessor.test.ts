@@ -16,6 +16,7 @@ const [OLD, NEW] = [ProfileName.of('web'), ProfileName.of('9999-web')];
 const REMOVAL = { kind: 'deleteProfile', name: OLD, because: 'replaced' } as const;
 const MINUTE = 60_000;
 const FORBIDDEN = new KubeError('no', { status: 403, reason: 'Forbidden', said: 'no' });
+const UNKNOWN_CALLER = new KubeError('no', { status: 401, reason: 'Unauthorized', said: 'no' });
 
 const profile = (name: ProfileName): FargateProfile =>
   aProfile({ name, arn: aProfile().arn.replace(PROFILE_ID, `id-of-${name}`) });
@@ -105,7 +106,11 @@ describe('the drain of a predecessor', () => {
   it('writes the record with the time before the first eviction', async () => {
     const reconcile = drainingReconcile();
     expect(await drain(reconcile)).to.equal('Draining');
-    expect({ evicted, recorded, closed }).to.deep.equal({ evicted: ['a', 'b'], recorded: [NOW], closed: 1 });
+    expect({ evicted: evicted.toSorted(), recorded, closed }).to.deep.equal({
+      evicted: ['a', 'b'],
+      recorded: [NOW],
+      closed: 1,
+    });
     expect(reconcile.record.profiles.find(({ name }) => name === OLD)?.drainSince).to.equal(NOW);
   });
 
@@ -148,7 +153,7 @@ describe('the drain of a predecessor', () => {
   for (const [situation, arrange, problem] of [
     ['EKS does not show the cluster', () => (opened = E.left({ problem: 'denied', remedy: 'allow it' })), 'denied'],
     ['the pods cannot be listed', () => (pods = FORBIDDEN), 'says: no'],
-    ['the manager may not evict pods', () => (answer = FORBIDDEN), 'says: no'],
+    ['the API server rejects the credentials', () => (answer = UNKNOWN_CALLER), 'does not accept'],
   ] as const)
     it(`keeps the predecessor, and says why, if ${situation}`, async () => {
       arrange();
@@ -171,7 +176,7 @@ describe('the drain of a predecessor', () => {
 
   it('stops at the first answer that shows that the way in is closed', async () => {
     pods = Array.from({ length: 30 }, (_, index) => aPod(`p-${index}`));
-    answer = FORBIDDEN;
+    answer = UNKNOWN_CALLER;
     expect(await drain(drainingReconcile())).to.equal('Draining');
     expect(evicted).to.have.length(10);
   });

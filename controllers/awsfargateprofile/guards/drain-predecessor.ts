@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { isAborted, withDeadline } from 'controller-runtime/async';
 import type { Eviction } from 'controller-runtime/client';
-import { type Clock, isPanic, type Ms } from 'controller-runtime/env';
+import { type Clock, isPanic, type Ms, type Random } from 'controller-runtime/env';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
 import {
   type Drain,
@@ -21,6 +21,7 @@ import { type Obstacle, type Preparation, type ReconcileState, stop } from './gu
 
 export interface DrainServices extends LiveGuardServices {
   readonly clock: Clock;
+  readonly random: Random;
   readonly openPods: OpenPods;
   /** How much time a change may take, in ms. 0 or less if this process may have lost its leader lease. */
   readonly mutationTimeLeft: () => Ms;
@@ -120,10 +121,12 @@ interface Evicted {
 const NONE: Evicted = { answers: [] };
 
 /**
- * Begins evictions in the order of `pods`, until the time is over or a request shows that the manager has no access.
+ * Evicts pods until the time is over, or a request shows that the manager has no access. Begins with a random pod, so
+ * that pods whose evictions are refused or hang do not always come before the others. Returns the answers in the order
+ * of `pods`.
  */
 async function evict(
-  { clock, mutationTimeLeft, recordEviction }: DrainServices,
+  { clock, random, mutationTimeLeft, recordEviction }: DrainServices,
   access: PodAccess,
   pods: readonly DrainPod[],
   reconcile: ReconcileState,
@@ -131,7 +134,9 @@ async function evict(
   const answers = new Map<number, readonly [DrainPod, Eviction]>();
   const lastBegin = clock.monotonic() + EVICTIONS_BEGIN_WITHIN;
   let problem: DrainProblem | undefined;
-  const queue = pods.entries();
+  const entries = [...pods.entries()];
+  const first = Math.floor(random.next() * pods.length);
+  const queue = [...entries.slice(first), ...entries.slice(0, first)].values();
   const work = async (): Promise<void> => {
     for (const [index, pod] of queue) {
       const limit = Math.min(mutationTimeLeft(), EVICTION_LIMIT);

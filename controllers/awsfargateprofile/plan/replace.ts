@@ -40,25 +40,26 @@ export function keptUntil(desired: Desired, observed: Profiles): Ms {
   return since + Math.max(SHORTEST_OVERLAP, desired.keepPredecessorFor);
 }
 
-/** Whether EKS reports that pods may not start on the desired profile, so that they would have no profile. */
-export const isUnhealthy = (desired: Desired, observed: Profiles): boolean =>
-  (desiredProfileIn(desired, observed)?.health.length ?? 0) > 0;
-
 /**
- * Returns the predecessor that stays because EKS reports health issues of the desired profile: its pods may not start.
- * All other predecessors go, so that they do not fill the quota of the EKS cluster.
+ * Returns the predecessor that stays because EKS reports health issues of the desired profile: pods may not start on
+ * it. A predecessor without health issues is preferred. If all have some, such as those of a role that all use, the
+ * pods that already run still need their profile. All other predecessors go, so that they do not fill the quota of the
+ * EKS cluster.
  */
 export function indispensablePredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
-  if (!isUnhealthy(desired, observed)) return undefined;
-  const healthy = predecessorsOf(desired, observed).filter(
-    ({ status, health }) => status === ACTIVE && health.length === 0,
-  );
-  return servedIn(desired.record, healthy) ?? healthy[0];
+  const isHealthy = ({ health }: FargateProfile): boolean => health.length === 0;
+  const found = desiredProfileIn(desired, observed);
+  if (found === undefined || isHealthy(found)) return undefined;
+  return servingPredecessor(desired, observed, isHealthy) ?? servingPredecessor(desired, observed);
 }
 
 /** Returns the predecessor on which pods start until the desired profile is ACTIVE. */
-export function servingPredecessor(desired: Desired, observed: Profiles): FargateProfile | undefined {
-  const active = predecessorsOf(desired, observed).filter(({ status }) => status === ACTIVE);
+export function servingPredecessor(
+  desired: Desired,
+  observed: Profiles,
+  isCandidate: (profile: FargateProfile) => boolean = () => true,
+): FargateProfile | undefined {
+  const active = predecessorsOf(desired, observed).filter((each) => each.status === ACTIVE && isCandidate(each));
   return servedIn(desired.record, active) ?? active[0];
 }
 

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { VirtualClock } from 'controller-runtime/testing';
+import { SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
 import { recordOf } from '../../shared/record.ts';
@@ -108,6 +108,7 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
     mutationTimeLeft: () => 10_000,
     openPods: async () => E.right(undefined),
     recordEviction: () => {},
+    random: new SeededRandom(1),
     profileWriter: writerThat(async (object, status) => storedObject(object, status)),
     schema: { check: async () => ({ kind: 'ours' }) },
     ...over,

@@ -51,7 +51,11 @@ describe('evictions', () => {
       { kind: 'refused', said: `said 429 ${BUDGET.message}` },
     ],
     ['an error of the API server', json(500, statusOf(500, 'InternalError')), { kind: 'refused', said: 'said 500' }],
-    ['a missing permission', json(403, statusOf(403, 'Forbidden')), '403 Forbidden'],
+    [
+      'a missing permission, or a webhook that refuses',
+      json(403, statusOf(403, 'Forbidden')),
+      { kind: 'refused', said: 'said 403' },
+    ],
     ['an unknown caller', json(401, statusOf(401, 'Unauthorized')), '401 Unauthorized'],
   ] as const)
     it(`recognizes ${situation}`, async () => {

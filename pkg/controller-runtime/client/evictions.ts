@@ -22,8 +22,9 @@ export type Eviction =
   /** The pod does not exist, or a different pod has its name. */
   | { readonly kind: 'gone' }
   /**
-   * A PodDisruptionBudget or an admission webhook refused the eviction, or the API server is busy. `said` is the
-   * response's message.
+   * A PodDisruptionBudget, an admission webhook, or RBAC refused the eviction, or the API server is busy. A webhook and
+   * RBAC give the same reason `Forbidden`, and each may refuse only the pods of one namespace. `said` is the response's
+   * message.
    */
   | { readonly kind: 'refused'; readonly said: string };
 
@@ -32,7 +33,7 @@ export type EvictedPod = { readonly namespace: string; readonly name: string; re
 export interface Evictions {
   /** Returns the metadata of the pods that match the selector and have not ended, in pages. @throws KubeError */
   list(labelSelector: string, signal: AbortSignal): AsyncGenerator<readonly ObjectMeta[]>;
-  /** @throws KubeError if the API server does not answer, rejects the credentials, or does not allow any eviction */
+  /** @throws KubeError if the API server does not answer or rejects the credentials */
   evict(pod: EvictedPod, signal: AbortSignal): Promise<Eviction>;
 }
 
@@ -75,7 +76,7 @@ export function newEvictions(transport: Transport, clock: Clock): Evictions {
       } catch (error) {
         if (!(error instanceof KubeError) || error.said === undefined) throw error;
         if (error.status === 404 || error.status === 409) return { kind: 'gone' };
-        if (error.status === 401 || error.reason === 'Forbidden') throw error;
+        if (error.status === 401) throw error;
         return { kind: 'refused', said: error.said };
       }
     },

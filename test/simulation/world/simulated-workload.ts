@@ -38,6 +38,8 @@ export class SimulatedWorkload {
   grace: Ms = 5_000;
   /** Returns the API server's message for a pod that must not be evicted. */
   refusalOf: (pod: SimulatedPod) => string | undefined = () => undefined;
+  /** What an admission webhook does with the eviction of a pod, instead of allowing it. */
+  webhookOf: (pod: SimulatedPod) => 'denies' | 'hangs' | undefined = () => undefined;
   takerOf: (pod: Pick<SimulatedPod, 'namespace' | 'labels'>) => string = () => '';
   readonly pods = new Map<string, SimulatedPod>();
   /** The evictions that the API server has accepted, as `<namespace>/<name>`. */
@@ -102,7 +104,7 @@ export class SimulatedWorkload {
           items: [{ metadata: { name: 'x', uid: 'u', resourceVersion: '1', labels: { app: 7 } } }],
         });
       default:
-        return request.method === 'POST' ? this.evict(pathname, request) : this.list(searchParams);
+        return request.method === 'POST' ? await this.evict(pathname, request) : this.list(searchParams);
     }
   }
 
@@ -129,12 +131,16 @@ export class SimulatedWorkload {
     return json(200, { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '1', ...more }, items });
   }
 
-  private evict(path: string, { body = '' }: TransportRequest): TransportResponse {
+  private async evict(path: string, { body = '', signal }: TransportRequest): Promise<TransportResponse> {
     const [, , , , namespace, , name] = path.split('/');
     const pod = this.pods.get(`${namespace}/${name}`);
     const eviction: unknown = JSON.parse(body);
     expect(isRecord(eviction) && textAt(eviction, 'kind')).to.equal('Eviction');
     if (pod === undefined) return status(404, 'NotFound', `pods "${name}" not found`);
+    const webhook = this.webhookOf(pod);
+    if (webhook === 'hangs') await sleep(this.clock, 3_600_000, signal);
+    if (webhook !== undefined)
+      return status(403, 'Forbidden', 'admission webhook "pods.example.com" denied the request: no disruption allowed');
     const refusal = this.refusalOf(pod);
     if (refusal !== undefined)
       return status(429, 'TooManyRequests', "Cannot evict pod as it would violate the pod's disruption budget.", [
