@@ -354,3 +354,16 @@ describe('A role that another client has tagged for another namespace', () => {
     expect(world.profile('web')).to.have.nested.property('status.observedGeneration', generation);
   });
 });
+
+describe('A Ready object', () => {
+  it('does not stay Ready without an observation, if its record is unreadable', async () => {
+    const world = new ReplaceableWorld();
+    await world.startWithReady('web');
+    world.change({ metadata: { annotations: { [RECORD_ANNOTATION]: '{"v":2}' } } });
+    await world.shows('True/RecordUnreadable', 'Stalled');
+    expect(world.shown()).to.equal('True/Ready');
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: BASE });
+    await world.clock.advance(HOUR);
+    expect(world.shown()).to.equal('Unknown/RecordUnreadable');
+  });
+});

@@ -1,3 +1,4 @@
+import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import type { ReadObstacle } from 'controller-runtime/cache';
 import { type Denial, describeCredentials, MANAGER_ITSELF } from '../../../pkg/cloud/index.ts';
 import { EKS_CLUSTER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
@@ -138,11 +139,12 @@ export const CREDENTIAL_REASONS = {
     poll: pollOccasionally,
     problem: ({ whose, recorded, found }) =>
       `${describeCredentials(whose)} belong to account ${found}, but the Fargate profile is recorded in account ${recorded}, so the controller does nothing in account ${found}`,
-    remedy: ({ whose, recorded, abandonment, ...target }) =>
-      remedyFor(
-        `Use credentials of account ${recorded}: name another identity in ${identityField(target)}, or change ${describeCredentials(whose)}`,
-        abandonment,
-      ),
+    remedy: ({ whose, recorded, found, abandonment, ...target }) => {
+      const remedy = `Use credentials of account ${recorded}: name another identity in ${identityField(target)}, or change ${describeCredentials(whose)}`;
+      return abandonment === undefined
+        ? `${remedy}. To leave the recorded profile in AWS and continue in account ${found}, remove the annotation ${RECORD_ANNOTATION} from this object`
+        : remedyFor(remedy, abandonment);
+    },
     outlook: retries,
   }),
   AccountUncertain: defineReason<

@@ -227,6 +227,7 @@ export const KUBERNETES_REASONS = {
   RecordUnreadable: defineReason<{ readonly problem: string; readonly place?: string }>({
     ...IN_KUBERNETES,
     keepsReady: true,
+    mayStopBeforeAwsRead: true,
     problem: ({ problem }) =>
       `the annotation ${RECORD_ANNOTATION} ${problem}, so the controller changes nothing in AWS for this object`,
     remedy: ({ place }) =>

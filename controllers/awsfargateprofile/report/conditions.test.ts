@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { isAbout } from '../model/change.ts';
 import type { CompletedReconcile } from '../model/result.ts';
-import { type AffectedConditionType, type Reason, newReason } from '../reasons/reasons.ts';
+import { type AffectedConditionType, type Reason, messageOf, newReason } from '../reasons/reasons.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../reasons/definition.ts';
 import { statusAfter } from './status.ts';
 import {
@@ -20,6 +20,7 @@ import {
   observed,
 } from '../testing/builders.ts';
 import { recordTag } from '../testing/fixtures.ts';
+import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
 import { withoutRoles } from '../testing/reconcile-state.ts';
 import {
   MINUTE,
@@ -90,6 +91,17 @@ describe('conditionsAfter', () => {
 
   it('sets Ready when the profile is ACTIVE as desired', () => {
     expect(phase(observedReconcile({}))).to.deep.equal(['True / Ready', 'False / Idle', 'False / NotStalled']);
+  });
+
+  it('shows every problem of a usable profile in Stalled', () => {
+    const denied = newReason('AccessDenied', REASON_EXAMPLES.AccessDenied);
+    const excess = newReason('NotAllowedByOperator', REASON_EXAMPLES.NotAllowedByOperator);
+    const { conditions } = statusAfter(observedReconcile({ object: ready(), notices: [denied, excess] }));
+    const stalled = conditions?.find(({ type }) => type === 'Stalled');
+    expect(stalled).to.include({ status: 'True', reason: 'AccessDenied' });
+    expect(stalled?.message)
+      .to.contain(messageOf(denied).replace(/\.$/, ''))
+      .and.to.contain(messageOf(excess).replace(/\.$/, ''));
   });
 
   it('sets Reconciling while a CREATE_FAILED profile is retried, and Stalled after several retries', () => {

@@ -62,7 +62,7 @@ function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined): 
     const summary =
       replacement !== undefined
         ? describeReplacement(reconcile, replacement)
-        : noticeAfter(reconcile) !== undefined
+        : noticesForUser(reconcile).length > 0
           ? READY_WITH_NOTICE
           : 'The Fargate profile is ACTIVE and matches the spec';
     const advice = adviceAfter(reconcile).map(({ message }) => message);
@@ -91,11 +91,11 @@ function effectOnReady(reconcile: CompletedReconcile, reason: Reason): 'kept' | 
   const { object, facts, waited } = reconcile;
   const isOfThisSpec = object.status?.observedGeneration === object.metadata.generation;
   const isReady = conditionOf(object.status?.conditions, 'Ready')?.status === 'True';
-  if (keepsReady(reason)) {
+  const isUnread = facts === undefined && mayStopBeforeAwsRead(reason);
+  if (keepsReady(reason) && !isUnread)
     return isReady && isOfThisSpec && !isDeleting(object) && !isSeenBroken(reconcile) ? 'kept' : 'none';
-  }
   const isOutage = natureOf(reason) === 'outage' && !isProfileSeenLost(reconcile);
-  const isUnobserved = isOutage || (mayStopBeforeAwsRead(reason) && facts === undefined);
+  const isUnobserved = isOutage || isUnread;
   if (!isUnobserved || !isOfThisSpec || isDeleting(object)) return 'none';
   switch (conditionOf(object.status?.conditions, 'Ready')?.status) {
     case 'True':
@@ -158,8 +158,8 @@ function roleValue(reconcile: CompletedReconcile, reason: Reason | undefined): C
     return isDeleting(object) ? DELETING : unchangedValue(reconcile, 'IAMFargateRolesReady');
   if (facts.plan.role === 'notRead') return unchangedValue(reconcile, 'IAMFargateRolesReady');
   if (isInSyncAfter(reconcile, 'role')) return trueFor('Ready');
-  const notice = noticeAfter(reconcile);
-  if (notice !== undefined && conditionTypeOf(notice) === 'IAMFargateRolesReady') return falseFor(notice, reconcile);
+  const notice = noticesForUser(reconcile).find((each) => conditionTypeOf(each) === 'IAMFargateRolesReady');
+  if (notice !== undefined) return falseFor(notice, reconcile);
   return reason === undefined || conditionTypeOf(reason) !== undefined
     ? unknownFor('NotChecked')
     : falseFor(reason, reconcile);
@@ -230,8 +230,10 @@ function reportedNature(reason: Reason, { attempts, waited }: CompletedReconcile
 function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined): ConditionUpdate | undefined {
   const { object, attempts, waited } = reconcile;
   const reason = reasonOf(reconcile);
-  const shown = reason === undefined ? noticeAfter(reconcile) : nature === 'human' ? reason : undefined;
-  if (shown !== undefined) return conditionUpdate(object, 'Stalled', 'True', shown.name, messageOf(shown, waited));
+  const shown = reason === undefined ? noticesForUser(reconcile) : nature === 'human' ? [reason] : [];
+  const [first] = shown;
+  const messages = shown.map((each) => messageOf(each, waited));
+  if (first !== undefined) return conditionUpdate(object, 'Stalled', 'True', first.name, joinSentences(messages));
   const before = conditionOf(object.status?.conditions, 'Stalled');
   const isWaiting = nature === 'wait' || reason === undefined;
   const isRetried = isWaiting && attempts >= ATTEMPTS_UNTIL_STALLED && before?.status === 'True';
@@ -239,9 +241,9 @@ function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined
   return isRetried ? { ...before, type: 'Stalled', status: 'True', observedGeneration } : undefined;
 }
 
-/** Returns a problem, if any, that only a user can solve although AWS matches the spec. */
-const noticeAfter = (reconcile: CompletedReconcile): Reason | undefined =>
-  reconcile.end === 'inSync' ? noticesOf(reconcile).find((notice) => isForUser(notice, reconcile)) : undefined;
+/** Returns the problems that only a user can solve although the profile is usable. */
+const noticesForUser = (reconcile: CompletedReconcile): readonly Reason[] =>
+  reconcile.end === 'inSync' ? noticesOf(reconcile).filter((notice) => isForUser(notice, reconcile)) : [];
 
 /** A refused change is reported immediately, but a predecessor that EKS fails to delete only after some attempts. */
 const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
