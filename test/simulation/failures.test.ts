@@ -6,7 +6,7 @@ import type { ConfigPatch } from '../aws/model/config.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { statusOf } from './world/problems.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import { EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 
 const HOUR: Ms = 60 * MINUTE;
 const ISSUE = {
@@ -197,6 +197,22 @@ describe('a failure that lasts', () => {
     await world.ready('a');
     expect(world.elapsed - mended).to.be.below(10 * MINUTE);
     await world.deleteAndFinish('a');
+  });
+});
+
+describe('an API server that does not answer some requests for half an hour', () => {
+  it('delays a deletion by at most two minutes more', async () => {
+    const world = new SimulatedWorld();
+    await world.startWithReady('a');
+    world.api.intercept = ({ method, path }) =>
+      method === 'GET' && path.endsWith(`/clusters/${CLUSTER}`) ? new Error('read ETIMEDOUT') : undefined;
+    world.delete('a');
+    await world.clock.advance(30 * MINUTE);
+    expect(world.eksProfile('a')?.status).to.equal('ACTIVE');
+    world.api.intercept = () => undefined;
+    await world.until('the deletion', () => world.eksProfile('a')?.status !== 'ACTIVE', 2 * MINUTE);
+    await world.gone('a');
+    await world.finish();
   });
 });
 

@@ -600,6 +600,21 @@ describe('an InstanceGroup that keiko has begun', () => {
 });
 
 describe('an InstanceGroup in trouble', () => {
+  it('gets its AWSFargateProfile within two minutes, once the API server accepts it again', async () => {
+    const world = newWorld();
+    world.start(...FLAGS);
+    world.api.intercept = ({ method, path }) =>
+      method === 'POST' && path.endsWith('/awsfargateprofiles')
+        ? json(500, { kind: 'Status', code: 500, reason: 'InternalError', message: 'etcdserver: request timed out' })
+        : undefined;
+    apply(world);
+    await world.clock.advance(30 * MINUTE);
+    expect(world.profile('web')).to.equal(undefined);
+    world.api.intercept = () => undefined;
+    await world.until('the creation', () => world.profile('web') !== undefined, 2 * MINUTE);
+    await deleteAndFinish(world);
+  });
+
   it('waits for a sibling that EKS is changing', async () => {
     const world = newWorld();
     world.start(...FLAGS);

@@ -81,7 +81,7 @@ describe('The workqueue with random operations', () => {
           queue.addAfter(key(step.name), step.delay);
           break;
         case 'rateLimited':
-          owe(step.name, clock.monotonic() + Math.min(5 * 2 ** (failures.get(step.name) ?? 0), 1_000_000));
+          owe(step.name, clock.monotonic() + Math.min(5 * 2 ** (failures.get(step.name) ?? 0), 120_000));
           failures.set(step.name, (failures.get(step.name) ?? 0) + 1);
           queue.addRateLimited(key(step.name));
           break;

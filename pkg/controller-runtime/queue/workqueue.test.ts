@@ -1,9 +1,12 @@
 import { expect } from 'chai';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { ObjectKey } from '../client/types.ts';
+import type { Ms } from '../env/clock.ts';
 import { Workqueue, type WorkqueueMetrics } from './workqueue.ts';
 
 // Many test cases of this file come from client-go's util/workqueue and controller-runtime's priority queue.
+
+const MINUTE: Ms = 60_000;
 
 const key = (name: string): ObjectKey => ({ namespace: 'default', name });
 
@@ -63,12 +66,17 @@ describe('The workqueue', () => {
   });
 
   describe('backoff', () => {
-    it('stays at its maximum for a key that always fails', async () => {
-      for (let failure = 0; failure < 2_000; failure++) queue.addRateLimited(a);
-      await clock.advance(5);
-      await takeAll();
-      queue.addRateLimited(a);
-      expect(clock.pendingTimers()).to.deep.equal([1_000_000]);
+    it('doubles from 5 ms, and stays at two minutes for a key that always fails', async () => {
+      const delays: Ms[] = [];
+      for (let failure = 0; failure < 2_000; failure++) {
+        queue.addRateLimited(a);
+        delays.push(...clock.pendingTimers());
+        await clock.advance(2 * MINUTE);
+        await takeAll();
+      }
+      expect(delays.slice(0, 3)).to.deep.equal([5, 10, 20]);
+      expect(delays.slice(13, 16)).to.deep.equal([40_960, 81_920, 2 * MINUTE]);
+      expect(delays.at(-1)).to.equal(2 * MINUTE);
     });
   });
 

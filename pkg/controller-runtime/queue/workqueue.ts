@@ -3,9 +3,13 @@ import type { ObjectKey } from '../client/types.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { ReadyKeys, isHigher, type QueuePriority, type ReadyItem, type Slots } from './ready-keys.ts';
 
-/** client-go's bounds (default_rate_limiters.go). A key's backoff doubles. */
+/** As in client-go (default_rate_limiters.go). A key's backoff doubles up to {@link MAX_BACKOFF}. */
 const BASE_BACKOFF: Ms = 5;
-const MAX_BACKOFF: Ms = 1_000_000;
+/**
+ * Two minutes, in milliseconds. client-go waits for up to 1000 s, for controllers on which nobody waits. After an outage
+ * of the API server, the deletion of a whole cluster can wait for one key.
+ */
+const MAX_BACKOFF: Ms = 2 * 60_000;
 
 export type WorkqueueMetrics = ReturnType<Metrics['workqueue']>;
 
