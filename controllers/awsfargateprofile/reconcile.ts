@@ -10,7 +10,7 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Session, Sessions } from '../../pkg/cloud/index.ts';
 import { isNamedAfter } from '../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
-import { type ApiRejection, apiRejectionFrom } from '../shared/api-rejections.ts';
+import type { ApiRejection } from '../shared/api-rejections.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import {
@@ -169,7 +169,7 @@ export class Reconciler {
       const rejection = persistentErrors.conflict(key);
       return rejection === undefined ? next : await this.reportRejection(key, rejection, context);
     } catch (error) {
-      const rejection = apiRejectionFrom(error) ?? persistentErrors.failure(key, error);
+      const rejection = persistentErrors.failure(key, error);
       if (rejection === undefined) throw error;
       return this.reportRejection(key, rejection, context);
     }

@@ -1,11 +1,14 @@
 import { expect } from 'chai';
 import { keyOf } from 'controller-runtime/client';
 import type { Requeue } from 'controller-runtime/controller';
+import { json } from 'controller-runtime/testing';
 import { errorMessage } from 'controller-runtime/text';
 import { CLUSTER_KIND } from '../../api/external/index.ts';
 import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND } from '../awsfargateprofile/testing/api.ts';
 import { CACHES, KEY, REFERENCE, TeardownFixture } from './testing/fixture.ts';
+
+const MINUTE = 60_000;
 
 describe('a teardown', () => {
   let teardown: TeardownFixture;
@@ -70,17 +73,26 @@ describe('a teardown', () => {
     });
 
     const later = { kind: 'after', delay: 15_000 } as const;
-    const reason = 'the CRD of AWSFargateProfiles cannot be read: forbidden';
-    for (const [when, schema, expected] of [
-      ['under a foreign schema', { kind: 'foreign', provider: undefined, missing: [] }, later],
-      ['while CAPA serves the kind', { kind: 'capaServes', webhook: 'default.example', isForeign: false }, later],
-      ['while the CRD cannot be read', { kind: 'unreadable', reason: 'forbidden' }, { kind: 'backoff', reason }],
+    for (const [when, schema] of [
+      ['under a foreign schema', { kind: 'foreign', provider: undefined, missing: [] }],
+      ['while CAPA serves the kind', { kind: 'capaServes', webhook: 'default.example', isForeign: false }],
     ] as const)
       it(`${when}: the API server may drop spec.deletionPolicy`, async () => {
         teardown.startWith('web');
         teardown.schema = schema;
-        await expectNothing(expected);
+        await expectNothing(later);
       });
+
+    it('while the CRD cannot be read, and says so in an Event about each profile', async () => {
+      teardown.startWith('web', 'batch');
+      teardown.schema = { kind: 'unreadable', reason: 'the CRD is forbidden' };
+      expect(await teardown.reconcile()).to.include(later);
+      expect(teardown.writes()).to.deep.equal([]);
+      expect(teardown.events.map((event) => event.replace(/:.*: /s, ': '))).to.deep.equal([
+        'batch APIServerRefused: the CRD is forbidden.',
+        'web APIServerRefused: the CRD is forbidden.',
+      ]);
+    });
 
     it('when the Cluster names a control plane of another kind, although an AWSManagedControlPlane is being deleted', async () => {
       teardown.putTornDownCluster({ controlPlaneRef: { ...REFERENCE, kind: 'KubeadmControlPlane' } });
@@ -158,6 +170,74 @@ describe('a teardown', () => {
     }
     expect(await teardown.reconcile()).to.deep.include({ kind: 'after', delay: 2_000 });
     expect(teardown.deletedProfiles()).to.have.length(119);
+  });
+
+  describe('with a deletion that the API server fails to carry out', () => {
+    const fail = () => json(500, { kind: 'Status', code: 500, reason: 'InternalError', message: 'no such key' });
+    const failToDelete = (name: string): void => {
+      teardown.api.server.intercept = ({ method, path }) =>
+        method === 'DELETE' && path.endsWith(`/${name}`) ? fail() : undefined;
+    };
+    const expectFailure = async (message = 'no such key'): Promise<void> => {
+      const thrown = await teardown.reconcile().then(String, errorMessage);
+      expect(thrown)
+        .to.match(/^deleting awsfargateprofiles\S+ team-a\/a: /)
+        .and.to.contain(message);
+    };
+
+    it('deletes the others, and reports the failure after a minute', async () => {
+      teardown.startWith('a', 'batch', 'web');
+      failToDelete('a');
+      await expectFailure();
+      expect(teardown.deletedProfiles()).to.have.members(['batch', 'web']);
+      expect(teardown.events).to.have.length(2);
+      await teardown.api.clock.advance(MINUTE);
+      teardown.sync();
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 15_000 });
+      expect(teardown.events).to.have.length(3);
+      expect(teardown.events[2])
+        .to.match(/^a APIServerRefused: /)
+        .and.to.match(/no such key\.$/);
+      teardown.api.server.intercept = () => undefined;
+      expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
+    });
+
+    it('measures the minute again after a success', async () => {
+      teardown.startWith('a');
+      failToDelete('a');
+      await expectFailure();
+      teardown.api.server.intercept = () => undefined;
+      await teardown.reconcile();
+      await teardown.api.clock.advance(MINUTE);
+      teardown.api.server.storage.mergePatch(PROFILE_KIND, { ...KEY, name: 'a' }, { metadata: { finalizers: [] } });
+      teardown.putProfile('a');
+      teardown.sync();
+      failToDelete('a');
+      await expectFailure();
+    });
+
+    it('remembers the failure until the last of several turns', async () => {
+      teardown.startWith('a', ...Array.from({ length: 119 }, (_, index) => `web-${100 + index}`));
+      failToDelete('a');
+      for (const deleted of [49, 99]) {
+        expect(await teardown.reconcile()).to.include({ kind: 'backoff' });
+        expect(teardown.deletedProfiles()).to.have.length(deleted);
+      }
+      await expectFailure();
+      expect(teardown.deletedProfiles()).to.have.length(119);
+    });
+
+    it('ends its turn after a minute, and goes on with the next profile', async () => {
+      teardown.startWith('a', 'b', 'c');
+      teardown.api.server.intercept = ({ method, path }) =>
+        method === 'DELETE' && !path.endsWith('/c') ? new Promise(() => {}) : undefined;
+      const turn = teardown.reconcile();
+      await teardown.api.clock.advance(MINUTE);
+      expect(await turn).to.include({ kind: 'backoff' });
+      expect(teardown.deletedProfiles()).to.deep.equal([]);
+      await expectFailure('no answer');
+      expect(teardown.deletedProfiles()).to.deep.equal(['c']);
+    });
   });
 
   it('stops deleting profiles once the lease may have expired', async () => {

@@ -1,7 +1,7 @@
 import { keyOf } from 'controller-runtime/client';
 import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { EventRecorder, InvolvedObject } from 'controller-runtime/events';
-import { after, backOff } from '../shared/requeue.ts';
+import { after } from '../shared/requeue.ts';
 import { type ApiRejection, partsOfRejection } from '../shared/api-rejections.ts';
 import { joinParts, RETRIES } from '../shared/message.ts';
 
@@ -24,9 +24,6 @@ export const PROFILE_LEFT: Requeue = after(
   30_000,
   'a profile of the cluster that this manager does not delete has not been deleted',
 );
-
-export const schemaUnreadable = (reason: string): Requeue =>
-  backOff(`the CRD of AWSFargateProfiles cannot be read: ${reason}`);
 
 /** Records an event, which may be all that the user sees: the AWSFargateProfiles with their conditions may be gone. */
 export function reportRejection(

@@ -5,7 +5,6 @@ import type { Ms } from 'controller-runtime/env';
 import { fieldAt } from 'controller-runtime/json';
 import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
 import { FINALIZER, decodeAWSFargateProfile, type AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
@@ -132,7 +131,7 @@ export class FinalizerSync {
     const key = keyOf(controlPlane);
     const rejection = isConflict(error)
       ? this.persistentErrors.conflict(key)
-      : (apiRejectionFrom(error) ?? this.persistentErrors.failure(key, error));
+      : this.persistentErrors.failure(key, error);
     if (rejection !== undefined) return reportRejection(this.options.recorder, controlPlane, rejection, context);
     if (isConflict(error)) return CONFLICT;
     throw error;

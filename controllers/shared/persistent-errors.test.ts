@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { KubeError } from 'controller-runtime/client';
+import { apiRejectionFrom } from './api-rejections.ts';
 import { PersistentErrors } from './persistent-errors.ts';
 
 const KEY = { namespace: 'team-a', name: 'web' };
@@ -38,6 +39,11 @@ describe('PersistentErrors', () => {
     });
     errors.clear(KEY);
     expect(errors.failure(KEY, inTrouble), 'after a success').to.equal(undefined);
+  });
+
+  it('immediately reports an error that only a user can fix', () => {
+    const forbidden = new KubeError('patching it: forbidden', { status: 403, reason: 'Forbidden' });
+    expect(errors.failure(KEY, forbidden)).to.deep.equal(apiRejectionFrom(forbidden)).and.not.to.equal(undefined);
   });
 
   it('reports neither a missing answer nor a programming error', () => {

@@ -1,6 +1,6 @@
 import { keyText, KubeError, type ObjectKey } from 'controller-runtime/client';
 import type { Clock, Ms } from 'controller-runtime/env';
-import { type ApiRejection, describeApiError } from './api-rejections.ts';
+import { type ApiRejection, apiRejectionFrom, describeApiError } from './api-rejections.ts';
 
 /**
  * How long errors last before they are reported to users. A restart of the API server, and conflicts with a client that
@@ -14,7 +14,7 @@ const CONFLICT: ApiRejection = {
     'Find the other client in metadata.managedFields of this object (kubectl get --show-managed-fields -o yaml), and stop its changes',
 };
 
-/** Remembers since when all writes of an object have failed. Users need not know about errors of a few seconds. */
+/** Remembers since when all requests for an object have failed. Users need not know about errors of a few seconds. */
 export class PersistentErrors {
   private readonly clock: Pick<Clock, 'monotonic'>;
   private readonly since = new Map<string, Ms>();
@@ -29,10 +29,13 @@ export class PersistentErrors {
   }
 
   /**
-   * Returns `undefined` if the object's requests have failed for less than {@link PATIENCE}, or if `error` shows that
-   * the API server does not answer: then it would not accept a status that reports the failure either.
+   * Immediately reports an error that only a user can fix. Returns `undefined` for other errors if the object's
+   * requests have failed for less than {@link PATIENCE}, or if `error` shows that the API server does not answer: then
+   * it would not accept a status that reports the failure either.
    */
   failure(key: ObjectKey, error: unknown): ApiRejection | undefined {
+    const rejection = apiRejectionFrom(error);
+    if (rejection !== undefined) return rejection;
     if (!(error instanceof KubeError) || error.status === 0 || !this.isLong(key)) return undefined;
     return { message: describeApiError(error), remedy: 'Check the health of the API server' };
   }

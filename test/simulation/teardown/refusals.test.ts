@@ -11,15 +11,20 @@ const CONTROL_PLANES = 'awsmanagedcontrolplanes';
 /** A time that is longer than the manager's pause between two attempts of a refused request. */
 const SOON: Ms = 20 * SECOND;
 
+const REFUSALS = {
+  403: { reason: 'Forbidden', message: 'User "capaf" cannot touch resource "x"' },
+  409: { reason: 'Conflict', message: 'the object has been modified' },
+  500: { reason: 'InternalError', message: 'etcdserver: request timed out' },
+} as const;
+
 /** Makes the API server refuse every later request with this HTTP method and a path that matches the pattern. */
 function refuseRequests(
   world: SimulatedWorld,
   method: TransportRequest['method'],
   path: RegExp,
-  code: 403 | 409,
+  code: keyof typeof REFUSALS,
 ): void {
-  const message = code === 403 ? 'User "capaf" cannot touch resource "x"' : 'the object has been modified';
-  const reason = code === 403 ? 'Forbidden' : 'Conflict';
+  const { reason, message } = REFUSALS[code];
   world.api.intercept = (request) =>
     request.method === method && path.test(request.path)
       ? json(code, { kind: 'Status', status: 'Failure', reason, code, message })
@@ -50,27 +55,55 @@ async function startTeardown(before: (world: SimulatedWorld) => void): Promise<S
   return world;
 }
 
+const isDeleting = (world: SimulatedWorld, name: string): boolean =>
+  world.profile(name)?.metadata.deletionTimestamp !== undefined;
+
 const ownFinalizers = (world: SimulatedWorld): readonly string[] =>
   (world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers ?? []).filter((each) =>
     each.startsWith('aws-fargate.'),
   );
 
 describe('a teardown with refused requests', () => {
-  it('for the deletion of a profile: records an event, deletes the other profiles, and retries', async () => {
-    const world = await startTeardown((one) => refuseRequests(one, 'DELETE', /\/awsfargateprofiles\/a$/, 403));
-    await world.gone('b');
-    await world.clock.advance(10 * MINUTE);
-    expect(listRefusals(world)).to.have.length(1);
-    expect(listRefusals(world)[0])
-      .to.match(/^AWSFargateProfile a: The API server rejects a request from the controller\. /)
-      .and.to.match(/ Error: deleting awsfargateprofiles/)
-      .and.to.contain('Apply the roles and role bindings of the manager again (config/rbac)');
-    acceptRequests(world);
-    await world.until('the deletion', () => world.profile('a')?.metadata.deletionTimestamp !== undefined, SOON);
-    await world.gone('a');
-    removeHeldFinalizers(world);
-    await world.finish();
-  });
+  for (const [code, remedy] of [
+    [403, 'Apply the roles and role bindings of the manager again (config/rbac)'],
+    [500, 'Check the health of the API server'],
+  ] as const)
+    it(`for the deletion of a profile, with ${code}: records an event, deletes the other profiles, and retries`, async () => {
+      const world = await startTeardown((one) => refuseRequests(one, 'DELETE', /\/awsfargateprofiles\/a$/, code));
+      await world.gone('b');
+      await world.clock.advance(10 * MINUTE);
+      expect(listRefusals(world)).to.have.length(1);
+      expect(listRefusals(world)[0])
+        .to.match(/^AWSFargateProfile a: The API server rejects a request from the controller\. /)
+        .and.to.match(/ Error: deleting awsfargateprofiles/)
+        .and.to.contain(remedy);
+      acceptRequests(world);
+      await world.until('the deletion', () => isDeleting(world, 'a'), SOON);
+      await world.gone('a');
+      removeHeldFinalizers(world);
+      await world.finish();
+    });
+
+  for (const [what, path, code, words] of [
+    ['the Cluster', /\/clusters\/prod$/, 500, /getting clusters\S+ default\/prod: etcdserver/],
+    ['the CRD', /\/customresourcedefinitions\//, 500, /getting customresourcedefinitions\S+ \S+: etcdserver/],
+    ['the CRD', /\/customresourcedefinitions\//, 403, /getting customresourcedefinitions\S+ \S+: User "capaf" cannot/],
+  ] as const)
+    it(`for reads of ${what}, with ${code} for half an hour: records events, and goes on soon afterwards`, async () => {
+      const world = await startTeardown((one) => refuseRequests(one, 'GET', path, code));
+      await world.clock.advance(30 * MINUTE);
+      for (const name of ['a', 'b']) {
+        const refusals = listRefusals(world).filter((text) => text.startsWith(`AWSFargateProfile ${name}: `));
+        expect(refusals, name).to.have.length(1);
+        expect(refusals[0]).to.match(words);
+        expect(isDeleting(world, name), name).to.equal(false);
+      }
+      acceptRequests(world);
+      await world.until('the deletions', () => isDeleting(world, 'a') && isDeleting(world, 'b'), SOON);
+      await world.gone('a', 'b');
+      removeHeldFinalizers(world);
+      await world.finish();
+    });
 
   for (const [what, method, path, code, words] of [
     ['the list of profiles', 'GET', /\/namespaces\/default\/awsfargateprofiles\?/, 403, /listing awsfargateprofiles/],
