@@ -61,6 +61,24 @@ describe('a record of an earlier moment', () => {
       await world.deleteAndFinish('web');
     });
 
+  it('from while EKS was creating the profile that serves deletes nothing, even if the quota allows no more', async () => {
+    const world = new ReplaceableWorld({ aws: { eks: { maxProfilesPerCluster: 2 } } });
+    await world.startReplaceable({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '168h' } } });
+    world.change({ spec: OTHER });
+    await world.until('the replacement', () => world.names.includes(REPLACEMENT), HOUR);
+    const backup = world.backup();
+    await world.shows('True/PredecessorKept');
+    await world.clock.advance(24 * HOUR);
+    await world.stopAll();
+    const { length } = world.mutations();
+    world.restore(backup, { spec: THIRD });
+    world.start();
+    await world.shows('False/QuotaExceeded');
+    await world.clock.advance(3 * HOUR);
+    expect(world.eksChanges(length).filter((each) => each.startsWith('Delete'))).to.deep.equal([]);
+    await world.deleteAndFinish('web');
+  });
+
   it('without status and record leaves nothing if the object is deleted before its first reconcile', async () => {
     const world = new ReplaceableWorld();
     await world.startReplaced();

@@ -33,6 +33,7 @@ const STATUSES = ['ACTIVE', 'CREATING', 'DELETING', 'CREATE_FAILED', 'DELETE_FAI
 /** Returns a profile with the desired name, which by default matches the spec. */
 const named = (over: Partial<FargateProfile> = {}): FargateProfile => aProfile(over);
 const other = (over: Partial<FargateProfile> = {}): FargateProfile => aProfile({ name: OTHER, ...over });
+const YOUNG = { createdAt: NOW };
 const DIFFERENT = { selectors: [{ namespace: 'other', labels: {} }] };
 const aws = (...profiles: readonly FargateProfile[]): Observed => ({ ...observed({ role: aRole() }), profiles });
 
@@ -298,55 +299,55 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     [
       'is unwanted and has never served',
       alive({ spec: REPLACE, profiles: [served(PROFILE), entry(OTHER)], isQuotaExceeded: true }),
-      aws(named(DIFFERENT), other()),
+      aws(named(DIFFERENT), other(YOUNG)),
       'unwanted',
     ],
     [
-      'is unwanted and has not served for an hour',
+      'is unwanted, has never served, and was created an hour ago',
       alive({ spec: REPLACE, profiles: [served(PROFILE), entry(OTHER)], isQuotaExceeded: true }),
       aws(named(DIFFERENT), other({ createdAt: NOW - HOUR })),
-      'unwanted',
+      'stays',
     ],
     [
       'is unwanted and has served',
       alive({ spec: REPLACE, profiles: [served(PROFILE), served(OTHER)], isQuotaExceeded: true }),
-      aws(named(DIFFERENT), other()),
+      aws(named(DIFFERENT), other(YOUNG)),
       'stays',
     ],
     [
       'is unwanted and in no record',
       alive({ spec: REPLACE, profiles: [served(PROFILE)], isQuotaExceeded: true }),
-      aws(named(DIFFERENT), other()),
+      aws(named(DIFFERENT), other(YOUNG)),
       'stays',
     ],
     [
       'is unwanted, while EKS has room',
       alive({ spec: REPLACE, profiles: [served(PROFILE), entry(OTHER)] }),
-      aws(named(DIFFERENT), other()),
+      aws(named(DIFFERENT), other(YOUNG)),
       'stays',
     ],
     [
       'is unwanted, and the last one that is ACTIVE',
       alive({ spec: REPLACE, profiles: [entry(OTHER)], isQuotaExceeded: true }),
-      aws(other()),
+      aws(other(YOUNG)),
       'stays',
     ],
     [
       'is unwanted, and the last one that is ACTIVE, next to a failed one',
       alive({ spec: REPLACE, profiles: [entry(OTHER)], isQuotaExceeded: true }),
-      aws(named({ status: 'CREATE_FAILED' }), other()),
+      aws(named({ status: 'CREATE_FAILED' }), other(YOUNG)),
       'stays',
     ],
     [
       'is unwanted, has never served, and has an unknown status',
       alive({ spec: REPLACE, profiles: [entry(OTHER)], isQuotaExceeded: true }),
-      aws(other({ status: 'PAUSED' })),
+      aws(other({ status: 'PAUSED', ...YOUNG })),
       'unwanted',
     ],
     [
       'is the desired one',
       alive({ spec: REPLACE, profiles: [served(OTHER), entry(PROFILE)], isQuotaExceeded: true }),
-      aws(other(), named()),
+      aws(other(), named(YOUNG)),
       'stays',
     ],
   ],

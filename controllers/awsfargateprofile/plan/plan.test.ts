@@ -364,7 +364,7 @@ describe('plan', () => {
           { spec: replacing, record: { in: HERE, profiles: [SERVED_FORMER, { name: OLDER, id: PROFILE_ID }] } },
           { isQuotaExceeded: true },
         ),
-        withTwoFormer({}),
+        withTwoFormer({ createdAt: NOW }),
         'delete unwanted profile older; stop: DeletingProfile',
       ],
       [

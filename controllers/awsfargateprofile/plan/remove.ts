@@ -152,10 +152,10 @@ function userOf({ profiles }: Pick<Observed, 'profiles'>, { arn }: FoundRole): F
 export type DeletionCause = Extract<Mutation, { kind: 'deleteProfile' }>['because'];
 
 /**
- * How old a profile may be, by AWS's clock, to be deleted because the user has corrected the spec. It must never have
- * been ACTIVE with a matching spec.
+ * How old a profile may be, by AWS's clock, to be deleted because it has never been ACTIVE with a matching spec. An
+ * older profile is kept: the record may come from a backup that was taken before the profile served pods.
  */
-const FIRST_ATTEMPT: Ms = 60 * 60_000;
+const RECENT_ATTEMPT: Ms = 60 * 60_000;
 
 /**
  * Returns `undefined` if the profile must be kept. Only this function decides about the deletion of a profile, and its
@@ -175,9 +175,9 @@ export function whyDeletable(desired: Desired, observed: Observed, found: Fargat
     return keptUntil(desired, observed) <= desired.now && found !== indispensablePredecessor(desired, observed)
       ? 'replaced'
       : undefined;
-  if (!isReplaceable) return isFirstAttempt(desired, found) ? 'different' : undefined;
-  const isDispensable = hasNeverServed(desired, found) && !isLastActive(desired, observed, found);
-  return isQuotaExceeded && isDispensable ? 'unwanted' : undefined;
+  if (!isRecentAttempt(desired, found)) return undefined;
+  if (!isReplaceable) return 'different';
+  return isQuotaExceeded && !isLastActive(desired, observed, found) ? 'unwanted' : undefined;
 }
 
 /**
@@ -188,13 +188,9 @@ const isLastActive = (desired: Desired, { profiles }: Observed, found: FargatePr
   found.status === ACTIVE &&
   !oursOf(desired, profiles).some(({ name, status }) => name !== found.name && status === ACTIVE);
 
-function isFirstAttempt(desired: Desired, found: FargateProfile): boolean {
-  const isYoung = found.createdAt !== undefined && desired.now - found.createdAt < FIRST_ATTEMPT;
-  return isYoung && hasNeverServed(desired, found);
-}
-
-/** True if this record contains a create request for the profile, and the profile has never matched the spec. */
-function hasNeverServed({ record }: Desired, found: FargateProfile): boolean {
+/** True if this record contains a create request for the young profile, and the profile has never matched the spec. */
+function isRecentAttempt({ record, now }: Desired, found: FargateProfile): boolean {
+  const isYoung = found.createdAt !== undefined && now - found.createdAt < RECENT_ATTEMPT;
   const entry = entryOf(record, found);
-  return entry !== undefined && entry.served !== true;
+  return isYoung && entry !== undefined && entry.served !== true;
 }
