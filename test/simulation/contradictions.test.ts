@@ -340,6 +340,24 @@ describe('A restore that recreates objects in another order', () => {
   });
 });
 
+describe('A permissions boundary', () => {
+  it("stays on the role of a serving profile if another provider's CRD drops its field and status.initialization", async () => {
+    const world = new ReplaceableWorld();
+    const rolePermissionsBoundary = world.aws.admin.putPolicy({ name: 'boundary' });
+    world.start();
+    world.applyWith('web', { rolePermissionsBoundary });
+    await world.ready('web');
+    await world.stopAll();
+    world.change({ spec: { rolePermissionsBoundary: null } });
+    world.patch(PLURAL, 'web', { status: { initialization: null } }, 'status');
+    world.start();
+    await world.clock.advance(HOUR);
+    expect(world.shown()).to.equal('True/Ready');
+    expect(world.role('web')?.permissionsBoundary).to.equal(rolePermissionsBoundary);
+    await world.deleteAndFinish('web');
+  });
+});
+
 describe('A role that another client has tagged for another namespace', () => {
   it('does not prevent the controller from applying the spec of its object', async () => {
     const world = new ReplaceableWorld();

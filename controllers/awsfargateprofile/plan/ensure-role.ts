@@ -97,10 +97,12 @@ const isServing = ({ profile }: Desired, { profiles }: Observed): boolean =>
 /**
  * A boundary is removed only if the controller set it for the spec. After provisioning, spec.rolePermissionsBoundary is
  * immutable: if it is missing then, the API server has dropped it under another provider's CRD, or the boundary came
- * from the operator's limits. So the boundary is kept.
+ * from the operator's limits. So the boundary is kept. Such a CRD drops `status.initialization` too, so the record also
+ * shows that a profile has served.
  */
-const isBoundaryUnwanted = ({ isProvisioned }: Desired, role: ManagedRole, found: FoundRole): boolean =>
+const isBoundaryUnwanted = ({ isProvisioned, record }: Desired, role: ManagedRole, found: FoundRole): boolean =>
   role.permissionsBoundary === undefined &&
   found.permissionsBoundary !== undefined &&
   isAdded(found.tags, boundaryAddition(found.permissionsBoundary)) &&
-  !isProvisioned;
+  !isProvisioned &&
+  !record.profiles.some(({ served }) => served === true);

@@ -65,6 +65,9 @@ const liveShared = (over: Partial<FoundRole> = {}): Observed =>
 const ofSpec = (spec: Partial<AWSFargateProfileSpec>): Desires => living({ spec });
 const plain = living();
 const provisioned = living({ record: FULL_RECORD, status: PROVISIONED });
+/** The record shows that the profile has never been ACTIVE and matched the spec. */
+const unserved = (spec: Partial<AWSFargateProfileSpec> = {}): Desires =>
+  living({ spec, record: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } });
 const bounded = ofSpec({ rolePermissionsBoundary: BOUND });
 const logged = ofSpec({ roleAdditionalPolicies: [LOGS] });
 const NOT_READY = { creationBlocker: newReason('WaitingForEKSControlPlane', { detail: '', remedy: 'Wait' }) };
@@ -208,7 +211,12 @@ describe('plan, about the role', () => {
         live(BY),
         'tag role with added,team?; tag profile with added,team?; in order',
       ],
-      ['has a boundary that the spec dropped', plain, live(BY_US), 'remove boundary; untag role of added?; in order'],
+      [
+        'has a boundary that the spec dropped, and whose profile has never served',
+        unserved(),
+        live(BY_US),
+        'remove boundary; untag role of added?; in order',
+      ],
       [
         'records a boundary in whose place another client has set another one',
         plain,
@@ -246,7 +254,7 @@ describe('plan, about the role', () => {
       ['has another path and is used by our profile', ofSpec(elsewhere), asDesired(), 'stop: SpecDiffers'],
       [
         'has another path and is used by our profile, which has never served',
-        living({ spec: elsewhere, record: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } }),
+        unserved(elsewhere),
         observed({ profile: aProfile({ createdAt: NOW }), role: aRole() }),
         'delete different profile; stop: DeletingProfile',
       ],
@@ -261,6 +269,7 @@ describe('plan, about the role', () => {
       'in order',
       ['a boundary that another client set', plain, live(BY)],
       ['a boundary that the spec lost once provisioned, by a foreign CRD', provisioned, live(BY_US)],
+      ['a boundary that the spec lost with status, by a foreign CRD', living({ record: FULL_RECORD }), live(BY_US)],
       ['a policy that the limits do not allow any more', limitedPolicy, live(EXCLUDED_BY_US)],
       ['a policy that another client attached', plain, live({ attached: [POD_EXECUTION_POLICY, THEIRS] })],
       [
