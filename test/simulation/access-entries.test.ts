@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { AT_ONCE, PROFILE, ROLE_ARN, WEB, denyAction, startUntilReady } from './phases/phase.ts';
+import { AT_ONCE, PROFILE, ROLE, ROLE_ARN, WEB, denyAction, startUntilReady } from './phases/phase.ts';
 import { EKS_CLUSTER, SECOND } from './world/cluster.ts';
+import { HOUR, ReplaceableWorld } from './world/replaceable-world.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const canPodsJoin = (world: SimulatedWorld): boolean =>
@@ -99,6 +100,46 @@ describe('the EKS access entry of a role', () => {
     world.triggerReconcile(WEB);
     await world.ready(WEB);
     expect(canPodsJoin(world)).to.equal(true);
+    await world.deleteAndFinish(WEB);
+  });
+
+  for (const hasStatus of [true, false])
+    it(`is created after a restore ${hasStatus ? 'with' : 'without'} status if AWS had denied its creation before`, async () => {
+      const world = new ReplaceableWorld();
+      await startUntilReady(world);
+      const backup = world.backup();
+      denyAction(world, 'eks:CreateAccessEntry');
+      world.aws.admin.removeRole({ name: ROLE });
+      world.triggerReconcile(WEB);
+      await world.shows('True/RoleRecreated', 'Stalled');
+      expect(entries(world)).to.deep.equal([]);
+      await world.stopAll();
+      world.aws.admin.allow();
+      world.restore(backup, { status: hasStatus });
+      world.start();
+      await world.clock.advance(HOUR);
+      expect([world.shown(), canPodsJoin(world)]).to.deep.equal(['True/Ready', true]);
+      await world.deleteAndFinish(WEB);
+    });
+
+  it('is created after a restore if the manager has crashed right after it deleted the outdated one', async () => {
+    const world = new ReplaceableWorld();
+    await startUntilReady(world);
+    const backup = world.backup();
+    await world.clock.advance(HOUR);
+    world.aws.admin.removeRole({ name: ROLE });
+    let isKilled = false;
+    world.onChange = (change) => {
+      if (isKilled || !('operation' in change) || change.operation !== 'DeleteAccessEntry') return;
+      isKilled = true;
+      world.managers.at(-1)?.kill();
+    };
+    world.triggerReconcile(WEB);
+    await world.until('the crash', () => isKilled, HOUR);
+    world.restore(backup);
+    world.start();
+    await world.clock.advance(HOUR);
+    expect([world.shown(), canPodsJoin(world)]).to.deep.equal(['True/Ready', true]);
     await world.deleteAndFinish(WEB);
   });
 

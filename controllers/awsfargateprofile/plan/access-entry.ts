@@ -37,8 +37,11 @@ export function* ensureAccessEntry(desired: Desired, observed: Observed, role: F
   const reason = roleRecreated(desired, role, knownOf(entry), entry.refusal);
   if (entry.isUnreadable) return isKnownRecreated ? reason : undefined;
   const { found } = entry;
-  if (found === undefined ? !mustBeCreated(desired, entry) : !isOutdated(found, role, isKnownRecreated))
-    return undefined;
+  const isRight =
+    found === undefined
+      ? !isKnownRecreated && mayBeMissing(desired, entry)
+      : !isOutdated(found, role, isKnownRecreated);
+  if (isRight) return undefined;
   if (!isManagedHere(desired, role) || (found !== undefined && found.type !== FARGATE_TYPE)) return reason;
   if (found !== undefined) yield change(deletionOf(role, 'roleRecreated'));
   yield change({ kind: 'createAccessEntry', name: role.name, principal: role.arn });
@@ -88,7 +91,8 @@ const isChecked = ({ record }: Desired, { name, arn }: FoundRole): boolean =>
 
 /**
  * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an
- * entry that it has deleted itself.
+ * entry that it has deleted itself. If the role was recreated, the controller may have done so although a restored
+ * record does not show it.
  */
-const mustBeCreated = ({ record }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
-  mode === 'API' || record.entry === principal;
+const mayBeMissing = ({ record }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
+  mode !== 'API' && record.entry !== principal;

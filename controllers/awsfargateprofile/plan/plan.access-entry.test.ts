@@ -54,7 +54,8 @@ const leaving = deleted({}, { abandonment: 'removeFinalizer' });
 
 const OF_OTHERS = entry(undefined, { principal: RoleArn.of('arn:aws:iam::111122223333:role/other') });
 const CREATE = 'create profile; stop: Creating';
-const REPLACE = 'delete entry for roleRecreated; create entry; in order';
+const CREATE_ENTRY = 'create entry; in order';
+const REPLACE = `delete entry for roleRecreated; ${CREATE_ENTRY}`;
 const DELETE_ROLE = 'strip pod policy; delete role; in order';
 const DELETE_BOTH = 'strip pod policy; delete entry for roleDeletion?; delete role; in order';
 
@@ -83,13 +84,13 @@ describe('plan, about the access entry', () => {
       ['the entry was checked for this role', checked, live(entry(OLD)), 'in order'],
       ['the entry is newer than the role', created, live(entry(NEW)), 'in order'],
       ['the entry is older than the role', created, live(entry(OLD)), REPLACE],
-      ['there is no entry, in mode API', created, live(entry()), 'create entry; in order'],
+      ['there is no entry, in mode API', created, live(entry()), CREATE_ENTRY],
       ['there is no entry, and aws-auth may serve the role', created, live(entry(undefined, EITHER)), 'in order'],
       [
         'there is no entry, because this controller has deleted it',
         deletedBefore,
         live(entry(undefined, EITHER)),
-        'create entry; in order',
+        CREATE_ENTRY,
       ],
       [
         'the entry that this controller has deleted cannot exist any more',
@@ -116,6 +117,8 @@ describe('plan, about the access entry', () => {
         live(entry({ ...NEW, createdAt: ROLE_CREATED_AT + 999 })),
         REPLACE,
       ],
+      ['there is no entry, and aws-auth may serve the role', recreated, live(entry(undefined, EITHER)), CREATE_ENTRY],
+      ['the cluster has only aws-auth', recreated, live(entry(undefined, { mode: 'CONFIG_MAP' })), 'in order'],
       ['the entry is newer than the role', recreated, live(entry(NEW)), 'in order'],
       [
         'the entry is a second newer than the role',
