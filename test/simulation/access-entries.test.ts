@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { AT_ONCE, PROFILE, ROLE, ROLE_ARN, WEB, denyAction, startUntilReady } from './phases/phase.ts';
-import { EKS_CLUSTER, SECOND } from './world/cluster.ts';
+import { EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { HOUR, ReplaceableWorld } from './world/replaceable-world.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -85,6 +85,17 @@ describe('the EKS access entry of a role', () => {
       expect(operations.filter((operation) => operation === 'DescribeCluster')).to.have.length(1);
       await world.deleteAndFinish(WEB);
     });
+
+  it('goes with the object if EKS has created it because the mode has changed from CONFIG_MAP', async () => {
+    const world = worldIn('CONFIG_MAP');
+    await startUntilReady(world);
+    await world.clock.advance(20 * MINUTE);
+    world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'API_AND_CONFIG_MAP' });
+    expect(entries(world)).to.have.length(1);
+    await remove(world);
+    expect(entries(world)).to.deep.equal([]);
+    await world.finish();
+  });
 
   it('stays Stalled while AWS denies the change of an outdated one, and is changed when it is allowed', async () => {
     const world = worldIn('API');

@@ -153,12 +153,12 @@ describe('AccessEntryReader', () => {
     expect(countOf('DescribeCluster')).to.equal(1);
   });
 
-  it('asks for the authentication mode again for a recreated role, and remembers the new mode', async () => {
+  it('asks for the authentication mode again if it doubts CONFIG_MAP, and remembers the new mode', async () => {
     aws.authenticationMode = 'CONFIG_MAP';
     await read();
     aws.authenticationMode = 'API';
     const { signal } = new AbortController();
-    const answer = await reader.read(session, CLUSTER, ROLE_ARN, signal, { asksModeAgain: true });
+    const answer = await reader.read(session, CLUSTER, ROLE_ARN, signal, { doubtsConfigMap: true });
     expect(isRight(answer) && answer.right.mode).to.equal('API');
     expect(isRight(answer) && answer.right.found).to.include({ type: 'FARGATE_LINUX', createdAt: 1_000 });
     await read();
@@ -200,6 +200,7 @@ describe('AccessEntryReader', () => {
 
   describe('complete', () => {
     const elsewhere = { rolePath: '/x/' };
+    const recreated = { ...FULL_RECORD, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
     const onPath = aRole({ path: '/x/' });
     const using = (status: string): ProfilesAndRoles =>
       observed({ profile: aProfile({ podExecutionRoleArn: onPath.arn, status }), role: onPath });
@@ -236,7 +237,6 @@ describe('AccessEntryReader', () => {
     it('ends the reconcile if AWS does not answer, and says so of a role that was created again', async () => {
       session.onCall = () => OUTAGE;
       const seen = bare(observed({ profile: aProfile(), role: aRole() }));
-      const recreated = { ...FULL_RECORD, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
       for (const [record, reason] of [
         [recreated, 'RestoringRole'],
         [{ ...FULL_RECORD, roles: [{ name: ROLE, id: 'AROAEXAMPLE' }] }, 'AWSUnavailable'],
@@ -246,14 +246,21 @@ describe('AccessEntryReader', () => {
       }
     });
 
-    it('asks for the mode again for a role that was created again', async () => {
-      aws.authenticationMode = 'CONFIG_MAP';
-      await read();
-      aws.authenticationMode = 'API';
-      const record = { ...FULL_RECORD, roles: [{ name: ROLE, id: 'AROAFORMER' }] };
-      const completed = await complete(lookingFor({ record }), bare(observed({ profile: aProfile(), role: aRole() })));
-      expect(isRight(completed) && completed.right.accessEntries?.[0]?.mode).to.equal('API');
-    });
+    for (const [situation, looking, profiles, mode] of [
+      ['was created again', lookingFor({ record: recreated }), [aProfile()], 'API'],
+      ['was never checked', lookingFor({}), [aProfile()], 'CONFIG_MAP'],
+      ['is deleted with its object', lookingFor({ record: FULL_RECORD }, { isDeleted: true }), [], 'API'],
+      ['is deleted, because the spec names another', lookingFor({ spec: { roleName: SHARED_ROLE.name } }), [], 'API'],
+      ['is deleted, because the spec has another path', lookingFor({ spec: elsewhere }), [], 'API'],
+    ] as const)
+      it(`${mode === 'API' ? 'does not trust' : 'trusts'} a cached CONFIG_MAP for a role that ${situation}`, async () => {
+        const seen = bare({ ...observed({ role: aRole() }), profiles });
+        aws.authenticationMode = 'CONFIG_MAP';
+        await complete(looking, seen);
+        aws.authenticationMode = 'API';
+        const completed = await complete(looking, seen);
+        expect(isRight(completed) && completed.right.accessEntries?.[0]?.mode).to.equal(mode);
+      });
   });
 
   it('answers no reconcile with the failure of another reconcile', async () => {

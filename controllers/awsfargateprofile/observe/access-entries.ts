@@ -51,15 +51,16 @@ export class AccessEntryReader {
     const context = callContext(target, { session, abandonment });
     const accessEntries: ObservedAccessEntry[] = [];
     for (const principal of entriesToRead(looking, seen, session)) {
-      // A recreated role's access entry is checked only once, so the authentication mode must not come from the cache.
       const role = foundRoles(seen.roles).find(({ arn }) => arn === principal);
-      const asksModeAgain = role !== undefined && isRecreated(looking, role);
-      const read = await this.read(session, target, principal, signal, { asksModeAgain });
+      const isRestored = role !== undefined && isRecreated(looking, role);
+      // A recreated role's access entry is checked only once, and the entry of an unwanted role is deleted only once.
+      const doubtsConfigMap = isRestored || principal !== roleArnInSpec(looking, session);
+      const read = await this.read(session, target, principal, signal, { doubtsConfigMap });
       if (E.isLeft(read)) {
         const reason = reasonForFailure(read.left, context);
         const detail = describeFailure(read.left);
         const facts = { name: role?.name ?? '', cluster: target.eksCluster, detail };
-        return E.left(asksModeAgain && !isUnreported(reason) ? newReason('RestoringRole', facts) : reason);
+        return E.left(isRestored && !isUnreported(reason) ? newReason('RestoringRole', facts) : reason);
       }
       accessEntries.push(read.right);
     }
@@ -72,17 +73,17 @@ export class AccessEntryReader {
   }
 
   /**
-   * A refusal by AWS is a Right, because the permission for access entries is optional. With `asksModeAgain`, the
-   * cached authentication mode is not used.
+   * A refusal by AWS is a Right, because the permission for access entries is optional. With `doubtsConfigMap`, a cached
+   * CONFIG_MAP is not trusted: when a user changes this mode, EKS creates an entry.
    */
   async read(
     session: Reader,
     cluster: AskedCluster,
     principal: RoleArn,
     signal: AbortSignal,
-    { asksModeAgain = false }: { readonly asksModeAgain?: boolean } = {},
+    { doubtsConfigMap = false }: { readonly doubtsConfigMap?: boolean } = {},
   ): Promise<E.Either<AwsFailure, ObservedAccessEntry>> {
-    const mode = await this.cachedMode(session, cluster, signal, () => !asksModeAgain);
+    const mode = await this.cachedMode(session, cluster, signal, doubtsConfigMap);
     if (E.isLeft(mode)) return refused({ principal, mode: undefined }, mode.left);
     const known = { principal, mode: mode.right };
     if (known.mode === 'CONFIG_MAP') return E.right({ ...known, found: undefined });
@@ -98,8 +99,7 @@ export class AccessEntryReader {
     signal: AbortSignal,
     before: 'creation' | 'readiness',
   ): Promise<E.Either<AwsFailure, string>> {
-    const isTrusted = (mode: string) => before === 'readiness' || mode !== 'CONFIG_MAP';
-    const mode = await this.cachedMode(session, cluster, signal, isTrusted);
+    const mode = await this.cachedMode(session, cluster, signal, before === 'creation');
     return E.isLeft(mode) && isRefused(mode.left) ? E.right('unreadable') : mode;
   }
 
@@ -108,12 +108,12 @@ export class AccessEntryReader {
     session: Reader,
     cluster: AskedCluster,
     signal: AbortSignal,
-    isTrusted: (mode: string) => boolean,
+    doubtsConfigMap: boolean,
   ): Promise<Mode> {
     const key = keyOf(session, cluster);
     const known = this.modes.get(key);
-    if (known !== undefined && this.clock.monotonic() < known.until && isTrusted(known.mode))
-      return E.right(known.mode);
+    const isTrusted = !doubtsConfigMap || known?.mode !== 'CONFIG_MAP';
+    if (known !== undefined && this.clock.monotonic() < known.until && isTrusted) return E.right(known.mode);
     const call = { isOwn: false };
     const ask = async (): Promise<Mode> => {
       call.isOwn = true;
@@ -134,7 +134,7 @@ export class AccessEntryReader {
 export function entriesToRead(
   looking: Looking,
   seen: ProfilesAndRoles,
-  { account, region }: Pick<Session, 'account' | 'region'>,
+  session: Pick<Session, 'account' | 'region'>,
 ): readonly RoleArn[] {
   const { object, identity, isLeaving, isClusterLeaving } = looking;
   if (seen.cluster === 'gone' || isClusterLeaving || areRolesUnread(seen)) return [];
@@ -148,13 +148,20 @@ export function entriesToRead(
     if (!isUsed) return isLeaving || !isSameRoleName(role.name, ofSpec);
     return entry?.checked !== true || entry.id !== role.id || looking.record.entry === role.arn;
   });
-  const isMissing =
-    ofSpec !== undefined &&
-    !isServing &&
-    seen.roles.some(({ name, found: role }) => name === ofSpec && role === undefined);
-  const place = { partition: partitionOf(region), region, account };
   const arns = found.map(({ arn }) => arn);
-  return isMissing ? [...arns, roleArn(place, rolePathOf(object), ofSpec)] : arns;
+  const inSpec = roleArnInSpec(looking, session);
+  const isMissing = !isServing && seen.roles.some(({ name, found: role }) => name === ofSpec && role === undefined);
+  return inSpec !== undefined && isMissing ? [...arns, inSpec] : arns;
+}
+
+/** Returns the ARN of the role that the controller manages for the spec, or `undefined` if it manages none. */
+function roleArnInSpec(
+  { object, isLeaving }: Looking,
+  { account, region }: Pick<Session, 'account' | 'region'>,
+): RoleArn | undefined {
+  const name = isLeaving ? undefined : roleNameOf(object);
+  const place = { partition: partitionOf(region), region, account };
+  return name && roleArn(place, rolePathOf(object), name);
 }
 
 const hasServing = (looking: Looking, { profiles }: ProfilesAndRoles): boolean =>
