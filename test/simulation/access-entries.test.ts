@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { PLURAL } from '../../api/v1beta2/index.ts';
+import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { AT_ONCE, PROFILE, ROLE, ROLE_ARN, WEB, denyAction, startUntilReady } from './phases/phase.ts';
-import { EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { ACCOUNT, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { HOUR, ReplaceableWorld } from './world/replaceable-world.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -28,6 +30,11 @@ function worldIn(authenticationMode: 'API' | 'API_AND_CONFIG_MAP' | 'CONFIG_MAP'
   world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode });
   return world;
 }
+
+const BROUGHT = 'pods';
+const roleARN = `arn:aws:iam::${ACCOUNT}:role/${BROUGHT}`;
+const putBroughtRole = (world: SimulatedWorld): void =>
+  void world.aws.admin.putRole({ name: BROUGHT, trustPolicy: CAPA_TRUST, attachedPolicies: [EKS_POLICY] });
 
 describe('the EKS access entry of a role', () => {
   for (const mode of ['API', 'API_AND_CONFIG_MAP'] as const) {
@@ -152,6 +159,45 @@ describe('the EKS access entry of a role', () => {
     await world.clock.advance(HOUR);
     expect([world.shown(), canPodsJoin(world)]).to.deep.equal(['True/Ready', true]);
     await world.deleteAndFinish(WEB);
+  });
+
+  describe('of a role in spec.roleARN that its owner has recreated', () => {
+    const recreateRole = (world: SimulatedWorld): void => {
+      world.aws.admin.removeRole({ name: BROUGHT });
+      putBroughtRole(world);
+    };
+    const expectReported = async (world: SimulatedWorld): Promise<void> => {
+      await world.reason(WEB, 'RoleRecreated');
+      expect(canPodsJoin(world)).to.equal(false);
+      const which = { cluster: EKS_CLUSTER, principalArn: roleARN };
+      world.aws.admin.removeAccessEntry(which);
+      world.aws.admin.putAccessEntry({ ...which, type: 'FARGATE_LINUX' });
+      await world.ready(WEB);
+      expect(canPodsJoin(world)).to.equal(true);
+      await world.deleteAndFinish(WEB);
+    };
+
+    it('is reported as outdated if the object has lost its record and status', async () => {
+      const world = new ReplaceableWorld();
+      putBroughtRole(world);
+      await startUntilReady(world, { roleARN });
+      await world.stopAll();
+      recreateRole(world);
+      world.change({ metadata: { annotations: null } });
+      world.patch(PLURAL, WEB, { status: null }, 'status');
+      world.start();
+      await expectReported(world);
+    });
+
+    it('is reported as outdated if the object was deleted and applied again', async () => {
+      const world = new SimulatedWorld();
+      putBroughtRole(world);
+      await startUntilReady(world, { roleARN });
+      await remove(world);
+      recreateRole(world);
+      world.applyWith(WEB, { roleARN });
+      await expectReported(world);
+    });
   });
 
   it('does not matter to a manager without any permission for access entries, which tells', async () => {

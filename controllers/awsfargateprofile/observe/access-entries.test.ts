@@ -95,6 +95,13 @@ describe('entriesToRead', () => {
       usingShared,
       [SHARED_ROLE_ARN],
     ],
+    ['a role of another owner is not recorded', lookingFor({ spec: shared }), usingShared, [SHARED_ROLE_ARN]],
+    [
+      'a role of another owner is not recorded, and its object is deleted',
+      lookingFor({ spec: shared }, { isDeleted: true }),
+      usingShared,
+      [],
+    ],
     ['another owner has left its role as it was', withRole({}, sharedBefore(SHARED_ROLE.id), shared), usingShared, []],
     [
       'a former role is unused',

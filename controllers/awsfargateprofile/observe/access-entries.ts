@@ -142,10 +142,11 @@ export function entriesToRead(
   const isServing = hasServing(looking, seen);
   const found = foundRoles(seen.roles).filter((role) => {
     const entry = roleEntryOf(looking.record, role.name);
-    if (!isRoleTaggedOurs({ identity }, role)) return isRecreated(looking, role);
+    const users = seen.profiles.filter(({ podExecutionRoleArn }) => podExecutionRoleArn === role.arn);
+    if (!isRoleTaggedOurs({ identity }, role))
+      return isRecreated(looking, role) || (entry === undefined && users.some((each) => servesAsAsked(looking, each)));
     if (!isServing && isSameRoleName(role.name, ofSpec)) return true;
-    const isUsed = seen.profiles.some(({ podExecutionRoleArn }) => podExecutionRoleArn === role.arn);
-    if (!isUsed) return isLeaving || !isSameRoleName(role.name, ofSpec);
+    if (users.length === 0) return isLeaving || !isSameRoleName(role.name, ofSpec);
     return entry?.checked !== true || entry.id !== role.id || looking.record.entry === role.arn;
   });
   const arns = found.map(({ arn }) => arn);

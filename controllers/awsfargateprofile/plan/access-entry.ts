@@ -75,7 +75,7 @@ export function* removeAccessEntry(desired: Desired, observed: Observed, role: F
 }
 
 const isCheckDue = (desired: Desired, role: FoundRole): boolean =>
-  isRecreated(desired, role) || (isManagedHere(desired, role) && !isChecked(desired, role));
+  isRecreated(desired, role) || !isChecked(desired, role);
 
 const findEntry = ({ accessEntries = [] }: Observed, role: RoleArn): ObservedAccessEntry | undefined =>
   accessEntries.find(({ principal }) => principal === role);
@@ -85,9 +85,17 @@ const deletionOf = (
   because: Extract<Mutation, { kind: 'deleteAccessEntry' }>['because'],
 ): Mutation => ({ kind: 'deleteAccessEntry', name, principal: arn, because });
 
-/** Does not compare the role's ID, because the access entry of a recreated role is checked in any case. */
-const isChecked = ({ record }: Desired, { name, arn }: FoundRole): boolean =>
-  roleEntryOf(record, name)?.checked === true && record.entry !== arn;
+/**
+ * Does not compare the role's ID, because the access entry of a recreated role is checked in any case. Another owner's
+ * role is recorded once its access entry was checked.
+ */
+function isChecked(desired: Desired, role: FoundRole): boolean {
+  const { record } = desired;
+  const recorded = roleEntryOf(record, role.name);
+  return isManagedHere(desired, role)
+    ? recorded?.checked === true && record.entry !== role.arn
+    : recorded !== undefined;
+}
 
 /**
  * In mode `API_AND_CONFIG_MAP`, the ConfigMap aws-auth may admit the role instead, so the controller restores only an

@@ -56,6 +56,7 @@ const OF_OTHERS = entry(undefined, { principal: RoleArn.of('arn:aws:iam::1111222
 const CREATE = 'create profile; stop: Creating';
 const CREATE_ENTRY = 'create entry; in order';
 const REPLACE = `delete entry for roleRecreated; ${CREATE_ENTRY}`;
+const RECREATED = 'stop: RoleRecreated';
 const DELETE_ROLE = 'strip pod policy; delete role; in order';
 const DELETE_BOTH = 'strip pod policy; delete entry for roleDeletion?; delete role; in order';
 
@@ -126,8 +127,8 @@ describe('plan, about the access entry', () => {
         live(entry({ ...NEW, createdAt: ROLE_CREATED_AT + 1_000 })),
         'in order',
       ],
-      ['AWS denies the read', recreated, live(entry(undefined, DENIED)), 'stop: RoleRecreated'],
-      ['the entry has another type', recreated, live(entry(STANDARD)), 'stop: RoleRecreated'],
+      ['AWS denies the read', recreated, live(entry(undefined, DENIED)), RECREATED],
+      ['the entry has another type', recreated, live(entry(STANDARD)), RECREATED],
       ['the cluster has no access entries', recreated, observed({ profile: aProfile(), role: aRole() }), 'in order'],
       ['the recorded id belongs to a role with another name', ofOtherRole, live(entry(NEW)), 'in order'],
     ],
@@ -172,6 +173,8 @@ describe('plan, about the access entry', () => {
   for (const mode of ['API', 'API_AND_CONFIG_MAP']) {
     const seen = (parts: Parameters<typeof observed>[0]): Observed =>
       observed({ role: aRole({ tags: {} }), accessEntries: [entry(OLD, { mode })], ...parts });
+    const showing = (found: ObservedAccessEntry['found']): Observed =>
+      seen({ profile: aProfile(), accessEntries: [entry(found, { mode })] });
     const spec = { roleARN: ROLE_ARN };
     const brought = living({ spec });
     const named = living({ spec: { roleName: RoleName.of(ROLE) } });
@@ -179,9 +182,19 @@ describe('plan, about the access entry', () => {
     testPlans({
       [`for a role of another owner, in mode ${mode}, and`]: [
         ['the profile is missing', brought, seen({}), CREATE],
-        ['the profile is ACTIVE', brought, seen({ profile: aProfile() }), 'in order'],
+        ['the profile is ACTIVE, and the role is not recorded', brought, seen({ profile: aProfile() }), RECREATED],
+        ['the profile is ACTIVE, and spec.roleName names the role', named, seen({ profile: aProfile() }), RECREATED],
+        ['the profile is ACTIVE, and the entry is newer than the role', brought, showing(NEW), 'in order'],
+        ['the profile is ACTIVE, and the entry has another type', brought, showing(STANDARD), 'in order'],
+        [
+          'the profile is ACTIVE, and there is no entry',
+          brought,
+          showing(undefined),
+          mode === 'API' ? RECREATED : 'in order',
+        ],
+        ['the role was recorded', withRole({ id: 'AROAEXAMPLE', managed: false }, {}, spec), showing(OLD), 'in order'],
         ['the profile is missing, and spec.roleName names the role', named, seen({}), CREATE],
-        ['the role was created again', broughtAnew, seen({ profile: aProfile() }), 'stop: RoleRecreated'],
+        ['the role was created again', broughtAnew, seen({ profile: aProfile() }), RECREATED],
         [
           'the role was created again, and a user has removed the record because the entry is right',
           withRole({ managed: false }, {}, spec),
