@@ -1,3 +1,5 @@
+import { isRight } from 'fp-ts/lib/Either.js';
+import { fieldAt } from 'controller-runtime/json';
 import {
   boolean,
   decode,
@@ -31,7 +33,7 @@ const RawReference = object({
 /** Returns `undefined` if the reference lacks a kind or a name. */
 const toReference = (
   { apiVersion = '', apiGroup = groupOf(apiVersion), kind, name, namespace }: TypeOf<typeof RawReference>,
-  referrer: NamespacedMeta,
+  referrer: Pick<NamespacedMeta, 'namespace'>,
 ): ObjectReference | undefined =>
   kind === undefined || name === undefined
     ? undefined
@@ -65,3 +67,12 @@ const Cluster: Field<Cluster> = view(RawCluster, ({ metadata, spec = {} }): Clus
 });
 
 export const decodeCluster = (input: unknown) => decode(Cluster, input);
+
+/** Reads only this field, because an index also contains Clusters whose other fields cannot be decoded. */
+export function controlPlaneRefOf(
+  spec: unknown,
+  referrer: Pick<NamespacedMeta, 'namespace'>,
+): ObjectReference | undefined {
+  const reference = decode(RawReference, fieldAt(spec, 'controlPlaneRef'));
+  return isRight(reference) ? toReference(reference.right, referrer) : undefined;
+}

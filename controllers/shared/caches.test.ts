@@ -5,7 +5,7 @@ import { MemoryLogger } from 'controller-runtime/testing';
 import { ClusterName, EksClusterName } from '../../api/names.ts';
 import { type AWSFargateProfile, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { type ObjectParts, anObject } from '../awsfargateprofile/testing/builders.ts';
-import { PROFILE_INDEXES, listSiblings } from './caches.ts';
+import { PROFILE_INDEXES, controlPlaneOf, listSiblings } from './caches.ts';
 
 const named = (name: string, { metadata, spec }: ObjectParts = {}): KubeObject => ({
   ...anObject({ metadata: { name, uid: `uid-of-${name}`, ...metadata }, ...(spec && { spec }) }),
@@ -60,4 +60,24 @@ describe('listSiblings', () => {
     store.markUnknown({ reason: 'the kind is not served' });
     expect(siblingsOfWeb()).to.deep.equal([]);
   });
+});
+
+describe('controlPlaneOf', () => {
+  const name = 'prod-control-plane';
+  const inV1beta1 = { apiVersion: 'controlplane.cluster.x-k8s.io/v1beta2', kind: 'AWSManagedControlPlane', name };
+  const inV1beta2 = { apiGroup: 'controlplane.cluster.x-k8s.io', kind: 'AWSManagedControlPlane', name };
+  const found = [`team-a/${name}`];
+  for (const [what, controlPlaneRef, keys] of [
+    ['an AWSManagedControlPlane, in v1beta1 of Cluster', inV1beta1, found],
+    ['an AWSManagedControlPlane, in v1beta2 of Cluster', inV1beta2, found],
+    ['one in the namespace of the Cluster', { ...inV1beta1, namespace: 'team-a' }, found],
+    ['one in another namespace', { ...inV1beta1, namespace: 'team-b' }, []],
+    ['a control plane of another kind', { ...inV1beta2, kind: 'KubeadmControlPlane' }, []],
+    ['this kind of another API group', { ...inV1beta2, apiGroup: 'example.com' }, []],
+    ['a control plane without a name', { ...inV1beta2, name: undefined }, []],
+    ['something that cannot be decoded', { ...inV1beta2, name: 7 }, []],
+    ['nothing', undefined, []],
+  ] as const)
+    it(`returns ${keys.length === 0 ? 'nothing' : 'the key'} for a reference to ${what}`, () =>
+      expect(controlPlaneOf({ ...named('prod'), spec: { controlPlaneRef, paused: 'yes' } })).to.deep.equal(keys));
 });

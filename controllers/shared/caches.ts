@@ -22,6 +22,7 @@ import {
   CONTROL_PLANE_GROUP,
   CONTROL_PLANE_PLURAL,
   CONTROL_PLANE_VERSION,
+  controlPlaneRefOf,
   decodeAWSManagedControlPlane,
   decodeCluster,
 } from '../../api/external/index.ts';
@@ -35,6 +36,7 @@ import {
   decodeAWSFargateProfile,
 } from '../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
+import { controlPlaneReference } from './control-plane/joined-control-plane.ts';
 import { formatLocation, readRecord } from './record.ts';
 import { roleNameOf } from './profile-names.ts';
 import { turnOrderOf, wantsTurn } from './turn-order.ts';
@@ -290,13 +292,12 @@ export const ownersOf = ({ metadata }: KubeObject): readonly string[] => {
   return [...new Set([...owners, ...(label === undefined ? [] : [label])])].map((name) => keyText({ namespace, name }));
 };
 
-/** Returns nothing for a reference to another namespace. */
+/** Returns nothing for a reference to another kind or namespace. */
 export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[] => {
-  const reference = fieldAt(spec, 'controlPlaneRef');
-  const name = fieldAt(reference, 'name');
-  const { namespace } = metadata;
-  const isElsewhere = (textAt(reference, 'namespace') ?? namespace) !== namespace;
-  return typeof name === 'string' && namespace !== undefined && !isElsewhere ? [keyText({ namespace, name })] : [];
+  const { namespace = '' } = metadata;
+  const controlPlaneRef = controlPlaneRefOf(spec, { namespace });
+  const reference = controlPlaneReference({ metadata: { namespace }, ...(controlPlaneRef && { controlPlaneRef }) });
+  return reference === undefined ? [] : [keyText(reference)];
 };
 
 /**

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { text } from 'controller-runtime/testing';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import { OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
-import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
@@ -375,6 +375,26 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     await world.gone('web');
     await world.finish();
   });
+
+  for (const [what, controlPlaneRef] of [
+    ['the same control plane', CONTROL_PLANE_REF],
+    ['a control plane of another kind with the same name', { ...CONTROL_PLANE_REF, kind: 'KubeadmControlPlane' }],
+  ] as const)
+    it(`waits with its deletion while the Cluster is paused, although another Cluster names ${what}`, async () => {
+      const world = await startWithJoinedProfile();
+      for (const manager of world.managers) await world.stop(manager);
+      // After the restart, the API server lists this Cluster first.
+      world.create('clusters', { metadata: { name: 'another' }, spec: { controlPlaneRef } });
+      world.patch('clusters', CLUSTER, { spec: { paused: true } });
+      world.start(ALLOW_MANAGED);
+      world.delete('web');
+      await world.until('the pause', () => world.condition('web', 'Paused')?.status === 'True');
+      await world.clock.advance(10 * MINUTE);
+      expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
+      world.patch('clusters', CLUSTER, { spec: { paused: false } });
+      await world.gone('web');
+      await world.finish();
+    });
 
   for (const plural of [CONTROL_PLANE, 'clusters'])
     it(`waits with its deletion while the API server answers 404 for ${plural} after a restart`, async () => {

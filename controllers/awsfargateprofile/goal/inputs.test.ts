@@ -141,6 +141,22 @@ describe('readInputs', () => {
     ])
       expect(read({ object, ...caches }).cluster.kind, JSON.stringify(caches)).to.equal('unknown');
   });
+
+  it('finds the paused one of several Clusters that name the control plane of spec.eksCluster', () => {
+    const copy = { ...CLUSTER, metadata: metadata('copy') };
+    const paused = { ...CLUSTER, spec: { ...CLUSTER.spec, paused: true } };
+    for (const clusters of [
+      [copy, paused],
+      [paused, copy],
+    ])
+      expect(read({ object: inEks(), controlPlanes: [READY], clusters }).cluster).to.have.nested.property(
+        'object.metadata.name',
+        'prod',
+      );
+    const unreadable = { ...copy, spec: { ...CLUSTER.spec, paused: 'yes' } };
+    const clusters = [CLUSTER, unreadable];
+    expect(read({ object: inEks(), controlPlanes: [READY], clusters }).cluster.kind).to.equal('unknown');
+  });
 });
 
 const recorded = anObject({ record: { in: HERE } });

@@ -205,13 +205,15 @@ function clusterOfJoined(
   }
 }
 
+/** If several Clusters name the control plane, a pause of any of them counts. One that cannot be decoded may be paused. */
 function clusterNaming(
   controlPlane: AWSManagedControlPlane,
   { clusters }: Pick<InputCaches, 'clusters'>,
 ): ReconcileInputs['cluster'] {
   const listing = clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane)));
   if (listing.kind === 'unknown') return listing;
-  const [entry] = listing.entries;
+  const { entries } = listing;
+  const entry = entries.find(({ decoded }) => E.isLeft(decoded) || decoded.right.paused) ?? entries[0];
   return entry === undefined ? { kind: 'none' } : toInputLookup({ kind: 'found', ...entry });
 }
 

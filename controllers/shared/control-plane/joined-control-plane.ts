@@ -91,14 +91,18 @@ const identityText = ({
   name = 'default',
 }: NamedEksCluster['identityRef'] = {}): string => `${kind}/${name}`;
 
-export const isElsewhere = ({ metadata }: Cluster, { namespace }: ObjectReference): boolean =>
+interface Referrer extends Pick<Cluster, 'controlPlaneRef'> {
+  readonly metadata: Pick<Cluster['metadata'], 'namespace'>;
+}
+
+export const isElsewhere = ({ metadata }: Referrer, { namespace }: ObjectReference): boolean =>
   namespace !== metadata.namespace;
 
 /**
  * Returns `undefined` for a different kind or namespace. A user who can write Clusters in one namespace must not be
  * able to use the region, identity, and finalizer of a control plane in another namespace.
  */
-export function controlPlaneReference(cluster: Cluster): ObjectReference | undefined {
+export function controlPlaneReference(cluster: Referrer): ObjectReference | undefined {
   const { controlPlaneRef: reference } = cluster;
   return reference && isAWSManagedControlPlane(reference) && !isElsewhere(cluster, reference) ? reference : undefined;
 }
