@@ -1,11 +1,11 @@
 import type { Store } from 'controller-runtime/cache';
-import { keyOf, keyText, type KubeObject, parseKeyText } from 'controller-runtime/client';
+import { keyOf, type KubeObject, parseKeyText } from 'controller-runtime/client';
 import { Controller } from 'controller-runtime/controller';
 import { fieldAt, jsonEqual } from 'controller-runtime/json';
 import type { Runnable } from 'controller-runtime/manager';
 import { Workqueue } from 'controller-runtime/queue';
 import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
-import { type Caches, BY_CONTROL_PLANE, BY_EKS_CLUSTER, clusterOf, eksClusterOf, ownersOf } from '../shared/caches.ts';
+import { type Caches, BY_EKS_CLUSTER, clusterOf, clustersOfControlPlane, eksClusterOf } from '../shared/caches.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import { TeardownReconciler } from './reconcile.ts';
@@ -50,13 +50,11 @@ const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
  * Enqueues a Cluster whenever an object changes that its teardown might be waiting for. This is cheap, because a
  * reconcile with nothing to do reads only from caches.
  */
-function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }: Caches): void {
+function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes, typed }: Caches): void {
   const listed = (listing: ReturnType<Store['byIndex']>): readonly KubeObject[] =>
     listing.kind === 'listed' ? listing.objects : [];
   const enqueueClustersOf = (controlPlane: KubeObject): void => {
-    for (const cluster of listed(clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane)))))
-      queue.add(keyOf(cluster));
-    for (const owner of ownersOf(controlPlane)) queue.add(parseKeyText(owner));
+    for (const cluster of clustersOfControlPlane(controlPlane, typed.clusters)) queue.add(cluster);
   };
   profiles.onChange((change) => {
     const { object } = change;

@@ -21,7 +21,6 @@ import { type FinalizerSyncOptions, FinalizerSync } from './sync-control-plane-f
 
 export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOptions {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
-  readonly clusters: TypedStoreReader<Cluster>;
   readonly controlPlanes: TypedStoreReader<AWSManagedControlPlane>;
   readonly accounts?: ControlPlaneAccounts;
 }

@@ -122,6 +122,21 @@ describe('the control plane finalizer', () => {
     expect([teardown.finalizers(), teardown.events]).to.deep.equal([[CONTROL_PLANE_FINALIZER], []]);
   });
 
+  for (const paused of [false, true])
+    it(`is kept for a profile of another Cluster that refers to the control plane and is ${paused ? '' : 'not '}paused`, async () => {
+      teardown.startWith();
+      const other = { ...KEY, name: 'copied' };
+      teardown.api.putCluster({ controlPlaneRef: REFERENCE, paused }, { name: other.name });
+      const theirs = teardown.putProfile('web', other.name);
+      teardown.sync();
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
+      expect(teardown.finalizers()).to.include(CONTROL_PLANE_FINALIZER);
+      teardown.api.server.storage.mergePatch(PROFILE_KIND, keyOf(theirs), { metadata: { finalizers: [] } });
+      teardown.sync();
+      expect(await teardown.reconcile()).to.deep.equal({ kind: 'done' });
+      expect(teardown.finalizers()).to.deep.equal([CAPA_FINALIZER]);
+    });
+
   it('is removed although another cluster has profiles, one of which cannot be decoded', async () => {
     teardown.putTornDownCluster();
     teardown.putProfile('readable', 'stage');

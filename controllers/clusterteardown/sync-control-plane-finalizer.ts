@@ -1,10 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
+import type { TypedStoreReader } from 'controller-runtime/cache';
 import { isConflict, isNotFound, keyOf, keyText, type KubeObject, type ObjectKey } from 'controller-runtime/client';
 import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { Ms } from 'controller-runtime/env';
 import { fieldAt } from 'controller-runtime/json';
-import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
+import { type Cluster, decodeAWSManagedControlPlane } from '../../api/external/index.ts';
 import { FINALIZER, decodeAWSFargateProfile, type AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { clustersOfControlPlane } from '../shared/caches.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
@@ -18,6 +20,7 @@ import { DONE, backOff, CONFLICT } from '../shared/requeue.ts';
 
 export interface FinalizerSyncOptions extends JoinFacts, Pick<ControllerOptions, 'client' | 'recorder' | 'clock'> {
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
+  readonly clusters: TypedStoreReader<Cluster>;
 }
 
 /** How long a control plane has kept its finalizer because of one AWSFargateProfile, on the monotonic clock. */
@@ -145,17 +148,23 @@ export class FinalizerSync {
     const decoded = decodeAWSManagedControlPlane(controlPlane);
     const joins = (profile: AWSFargateProfile): boolean =>
       E.isRight(decoded) && joinsControlPlane(profile, decoded.right, this.options);
+    // Each Cluster that refers to the control plane relies on its finalizer.
+    const clusters = [name, ...clustersOfControlPlane(controlPlane, this.options.clusters).map((each) => each.name)];
     for await (const item of listLiveProfiles(this.options.client, { namespace }, signal)) {
-      if (hasFinalizer(item) && mayBelongTo(name, item, joins)) return item;
+      if (hasFinalizer(item) && mayBelongTo(clusters, item, joins)) return item;
     }
     return undefined;
   }
 }
 
 /** An AWSFargateProfile whose spec.clusterName is not a string may belong to any cluster in its namespace. */
-function mayBelongTo(cluster: string, item: KubeObject, joins: (profile: AWSFargateProfile) => boolean): boolean {
+function mayBelongTo(
+  clusters: readonly string[],
+  item: KubeObject,
+  joins: (profile: AWSFargateProfile) => boolean,
+): boolean {
   const named = fieldAt(item.spec, 'clusterName');
-  if (typeof named === 'string') return named === cluster;
+  if (typeof named === 'string') return clusters.includes(named);
   const profile = decodeAWSFargateProfile(item);
   return E.isLeft(profile) || joins(profile.right);
 }

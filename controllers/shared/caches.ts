@@ -7,7 +7,16 @@ import {
   TypedStore,
   type TypedStoreReader,
 } from 'controller-runtime/cache';
-import { findServed, keyText, type KubeClient, type KubeObject, type Resource } from 'controller-runtime/client';
+import {
+  findServed,
+  keyOf,
+  keyText,
+  type KubeClient,
+  type KubeObject,
+  type ObjectKey,
+  parseKeyText,
+  type Resource,
+} from 'controller-runtime/client';
 import type { Clock, Random } from 'controller-runtime/env';
 import { fieldAt, textAt } from 'controller-runtime/json';
 import type { Logger } from 'controller-runtime/log';
@@ -299,6 +308,16 @@ export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[
   const reference = controlPlaneReference({ metadata: { namespace }, ...(controlPlaneRef && { controlPlaneRef }) });
   return reference === undefined ? [] : [keyText(reference)];
 };
+
+/** Returns the Clusters that refer to the control plane, and its owners, some of which may be gone. */
+export function clustersOfControlPlane(
+  controlPlane: KubeObject,
+  clusters: TypedStoreReader<Cluster>,
+): readonly ObjectKey[] {
+  const listing = clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane)));
+  const referrers = listing.kind === 'listed' ? listing.entries.map(({ object }) => keyOf(object)) : [];
+  return [...referrers, ...ownersOf(controlPlane).map(parseKeyText)];
+}
 
 /**
  * Returns the other objects of the cluster, whether they refer to it in spec.clusterName or in spec.eksCluster. Omits

@@ -156,4 +156,24 @@ describe('the teardown of a cluster', () => {
     await world.deleteAndFinish(WEB);
     expect(isFree(world)).to.equal(true);
   });
+
+  it('whose control plane two Clusters name deletes the profiles of both, and neither writes the finalizer meanwhile', async (world) => {
+    const copy = 'prod-copy';
+    await startUntilReady(world);
+    const { length } = world.writes;
+    world.create('clusters', { metadata: { name: copy }, spec: { controlPlaneRef: CONTROL_PLANE_REF } });
+    await world.clock.advance(MINUTE);
+    expect(world.writes.slice(length).filter(({ path }) => path.includes(CONTROL_PLANES))).to.deep.equal([]);
+    world.applyWith('copied', { clusterName: copy });
+    await world.ready('copied');
+    world.patch('clusters', CLUSTER, { spec: { paused: true } });
+    tearDown(world);
+    await world.gone('copied');
+    await world.clock.advance(10 * MINUTE);
+    expect(isFree(world), 'while the other Cluster is paused').to.equal(false);
+    expect(world.eksProfile(WEB)?.status).to.equal('ACTIVE');
+    world.patch('clusters', CLUSTER, { spec: { paused: false } });
+    await world.gone(WEB);
+    await world.until('the removal of the control plane finalizer', () => isFree(world), MINUTE);
+  });
 });
