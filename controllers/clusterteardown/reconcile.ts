@@ -11,18 +11,16 @@ import {
 } from '../shared/control-plane/joined-control-plane.ts';
 import { type AWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
 import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER } from '../shared/caches.ts';
-import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import { hasFinalizer } from '../shared/object-state.ts';
 import { type ClusterState, type ControlPlanes, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
 import { type ProfileDeleterOptions, ProfileDeleter } from './delete-profiles.ts';
 import { DONE, LEASE_EXPIRED, backOff } from '../shared/requeue.ts';
-import { PROFILE_LEFT } from './requeue.ts';
+import { ACCOUNT_UNKNOWN, PROFILE_LEFT } from './requeue.ts';
 import { type FinalizerSyncOptions, FinalizerSync } from './sync-control-plane-finalizer.ts';
 
 export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOptions {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
   readonly controlPlanes: TypedStoreReader<AWSManagedControlPlane>;
-  readonly accounts?: ControlPlaneAccounts;
 }
 
 interface TeardownInputs {
@@ -47,7 +45,8 @@ export class TeardownReconciler {
   readonly reconcile = async (key: ObjectKey, context: ReconcileContext): Promise<Requeue> => {
     const found = this.readInputs(key);
     if (E.isLeft(found)) return found.left;
-    const inputs = (await this.learnAccountIfNeeded(found.right, context)) ? this.readInputs(key) : found;
+    const account = await this.learnAccountIfNeeded(found.right, context);
+    const inputs = account === 'notNeeded' ? found : this.readInputs(key);
     if (E.isLeft(inputs)) return inputs.left;
     if (this.options.leadership.remaining() <= 0) return LEASE_EXPIRED;
     const { state, controlPlanes, profiles } = inputs.right;
@@ -59,24 +58,28 @@ export class TeardownReconciler {
     const finalizers = await this.syncFinalizers(key, inputs.right, context);
     // A wait for another manager's AWSFargateProfile must not delay the next attempt to delete this manager's.
     const isOnlyWaiting = finalizers === PROFILE_LEFT && deletions.right.kind !== 'done';
-    return finalizers.kind === 'done' || isOnlyWaiting ? deletions.right : finalizers;
+    const requeue = finalizers.kind === 'done' || isOnlyWaiting ? deletions.right : finalizers;
+    return requeue.kind === 'done' && account === 'unknown' ? ACCOUNT_UNKNOWN : requeue;
   };
 
   /**
    * Learns the control plane's AWS account, which matters only if an AWSFargateProfile's EKS cluster and the control
-   * plane's have the same name and region, but different identities. Returns true if the caller must read the caches
-   * again.
+   * plane's have the same name and region, but different identities. The caller must then read the caches again.
    */
-  private async learnAccountIfNeeded({ state }: TeardownInputs, context: ReconcileContext): Promise<boolean> {
+  private async learnAccountIfNeeded(
+    { state }: TeardownInputs,
+    context: ReconcileContext,
+  ): Promise<'notNeeded' | 'known' | 'unknown'> {
     const { accounts } = this.options;
     const { controlPlane } = state;
-    if (accounts === undefined || controlPlane === undefined) return false;
+    if (accounts === undefined || controlPlane === undefined) return 'notNeeded';
     // An AWSFargateProfile without an account in its status has nothing in AWS.
     const isNeeded = this.findJoined(controlPlane, needsAccountToJoin).some(
       ({ decoded }) => E.isRight(decoded) && decoded.right.status?.account !== undefined,
     );
-    if (isNeeded) await accounts.learn(controlPlane, context);
-    return isNeeded;
+    if (!isNeeded) return 'notNeeded';
+    await accounts.learn(controlPlane, context);
+    return accounts.accountOf(controlPlane) === undefined ? 'unknown' : 'known';
   }
 
   private async syncFinalizers(

@@ -25,6 +25,9 @@ export const PROFILE_LEFT: Requeue = after(
   'a profile of the cluster that this manager does not delete has not been deleted',
 );
 
+/** An AWSFargateProfile may have to join the control plane, but nothing reports when STS answers again. */
+export const ACCOUNT_UNKNOWN: Requeue = after(60_000, "AWS STS does not tell the control plane's account");
+
 /** Records an event, which may be all that the user sees: the AWSFargateProfiles with their conditions may be gone. */
 export function reportRejection(
   recorder: EventRecorder,

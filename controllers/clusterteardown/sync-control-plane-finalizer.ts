@@ -8,9 +8,10 @@ import { type Cluster, decodeAWSManagedControlPlane } from '../../api/external/i
 import { FINALIZER, decodeAWSFargateProfile, type AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { clustersOfControlPlane } from '../shared/caches.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
+import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
-import { joinsControlPlane, type JoinFacts } from '../shared/control-plane/joined-control-plane.ts';
+import { joinOf, type JoinFacts } from '../shared/control-plane/joined-control-plane.ts';
 import { listLiveProfiles } from '../shared/live-profiles.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
@@ -21,6 +22,7 @@ import { DONE, backOff, CONFLICT } from '../shared/requeue.ts';
 export interface FinalizerSyncOptions extends JoinFacts, Pick<ControllerOptions, 'client' | 'recorder' | 'clock'> {
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
   readonly clusters: TypedStoreReader<Cluster>;
+  readonly accounts?: ControlPlaneAccounts;
 }
 
 /** How long a control plane has kept its finalizer because of one AWSFargateProfile, on the monotonic clock. */
@@ -85,7 +87,7 @@ export class FinalizerSync {
     const { logger, signal } = context;
     let user: KubeObject | undefined;
     const isUnused = async (): Promise<boolean> => {
-      user = await this.findLiveProfile(cluster, controlPlane, signal);
+      user = await this.findLiveProfile(cluster, controlPlane, context);
       if (user !== undefined) return false;
       logger.info('Removing the finalizer of the control plane: its cluster has no profile left', {
         AWSManagedControlPlane: keyOf(controlPlane),
@@ -125,9 +127,22 @@ export class FinalizerSync {
         AWSManagedControlPlane: keyOf(controlPlane),
         AWSFargateProfile: keyOf(user),
       });
-      recorder.record(controlPlane, 'Warning', 'WaitingForAWSFargateProfile', messageAbout(user));
+      recorder.record(
+        controlPlane,
+        'Warning',
+        'WaitingForAWSFargateProfile',
+        messageAbout(user, this.problemOf(user, controlPlane)),
+      );
     }
     return PROFILE_LEFT;
+  }
+
+  private problemOf(item: KubeObject, controlPlane: KubeObject): string {
+    const [profile, decoded] = [decodeAWSFargateProfile(item), decodeAWSManagedControlPlane(controlPlane)];
+    if (E.isLeft(profile)) return ', which the controller cannot read,';
+    return E.isRight(decoded) && joinOf(profile.right, decoded.right, this.options) === 'accountUnknown'
+      ? ", which may be in this control plane's EKS cluster (the controller cannot compare their AWS accounts),"
+      : '';
   }
 
   private handleRemoveError(controlPlane: KubeObject, error: unknown, context: ReconcileContext): Requeue {
@@ -143,35 +158,52 @@ export class FinalizerSync {
   private async findLiveProfile(
     { namespace, name }: ObjectKey,
     controlPlane: KubeObject,
-    signal: AbortSignal,
+    context: ReconcileContext,
   ): Promise<KubeObject | undefined> {
-    const decoded = decodeAWSManagedControlPlane(controlPlane);
-    const joins = (profile: AWSFargateProfile): boolean =>
-      E.isRight(decoded) && joinsControlPlane(profile, decoded.right, this.options);
+    const { client, clusters } = this.options;
     // Each Cluster that refers to the control plane relies on its finalizer.
-    const clusters = [name, ...clustersOfControlPlane(controlPlane, this.options.clusters).map((each) => each.name)];
-    for await (const item of listLiveProfiles(this.options.client, { namespace }, signal)) {
-      if (hasFinalizer(item) && mayBelongTo(clusters, item, joins)) return item;
+    const names = [name, ...clustersOfControlPlane(controlPlane, clusters).map((each) => each.name)];
+    const mayJoin = this.newJoinCheck(controlPlane, context);
+    for await (const item of listLiveProfiles(client, { namespace }, context.signal)) {
+      if (hasFinalizer(item) && (await mayBelongTo(names, item, mayJoin))) return item;
     }
     return undefined;
+  }
+
+  /**
+   * The reconcile learns the control plane's account only for cached objects, and a watch filter hides objects. As long
+   * as the account is unknown, the object may join.
+   */
+  private newJoinCheck(
+    controlPlane: KubeObject,
+    context: ReconcileContext,
+  ): (profile: AWSFargateProfile) => Promise<boolean> {
+    const decoded = decodeAWSManagedControlPlane(controlPlane);
+    if (E.isLeft(decoded)) return async () => false;
+    const { right } = decoded;
+    let learned: Promise<void> | undefined;
+    return async (profile) => {
+      if (joinOf(profile, right, this.options) === 'accountUnknown')
+        await (learned ??= this.options.accounts?.learn(right, context));
+      return joinOf(profile, right, this.options) !== 'no';
+    };
   }
 }
 
 /** An AWSFargateProfile whose spec.clusterName is not a string may belong to any cluster in its namespace. */
-function mayBelongTo(
+async function mayBelongTo(
   clusters: readonly string[],
   item: KubeObject,
-  joins: (profile: AWSFargateProfile) => boolean,
-): boolean {
+  mayJoin: (profile: AWSFargateProfile) => Promise<boolean>,
+): Promise<boolean> {
   const named = fieldAt(item.spec, 'clusterName');
   if (typeof named === 'string') return clusters.includes(named);
   const profile = decodeAWSFargateProfile(item);
-  return E.isLeft(profile) || joins(profile.right);
+  return E.isLeft(profile) || mayJoin(profile.right);
 }
 
-function messageAbout(profile: KubeObject): string {
+function messageAbout(profile: KubeObject, problem: string): string {
   const name = `AWSFargateProfile ${keyText(keyOf(profile))}`;
-  const problem = E.isLeft(decodeAWSFargateProfile(profile)) ? ', which the controller cannot read,' : '';
   return (
     `The finalizer ${CONTROL_PLANE_FINALIZER} stays on this control plane, because ${name}${problem} ` +
     `still has the finalizer ${FINALIZER}. ` +

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
 import { text } from 'controller-runtime/testing';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import { OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
@@ -6,6 +7,7 @@ import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './worl
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
+import { deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
 import { recordAnnotation } from './world/records.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -308,6 +310,49 @@ describe('an object that names the EKS cluster of a control plane of its namespa
       await world.until('the control plane goes', () => world.object(CONTROL_PLANE, controlPlaneName) === undefined);
       expect(world.aws.admin.profiles()).to.deep.equal([]);
       await world.finish();
+    });
+
+    it('keeps the control plane and joins its teardown although STS does not answer for a while after a restart', async () => {
+      const world = new SimulatedWorld();
+      putStaticIdentity(world, goodKeys(world));
+      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
+      world.start(ALLOW_MANAGED);
+      apply(world, 'web', withIdentity);
+      await world.ready('web');
+      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
+      await world.until('it joins', () => finalizers(world).length > 0);
+      for (const manager of world.managers) await world.stop(manager);
+      const id = world.aws.admin.addFault({ operation: 'GetCallerIdentity', kind: '500-before' });
+      world.start(ALLOW_MANAGED);
+      await world.clock.advance(5 * MINUTE);
+      expect(finalizers(world)).to.have.length(1);
+      deleteHeld(world, CONTROL_PLANE, controlPlaneName);
+      await world.clock.advance(5 * MINUTE);
+      expect(finalizers(world)).to.have.length(2);
+      const isTold = ({ reason, message }: KubeObject): boolean =>
+        reason === 'WaitingForAWSFargateProfile' && String(message).includes('default/web, which may be in');
+      expect(world.objects('events').some(isTold)).to.equal(true);
+      world.aws.admin.removeFault({ id });
+      await world.until('the deletion', () => world.profile('web') === undefined, 2 * MINUTE);
+      await world.until('the end of the finalizer', () => finalizers(world).length === 1, MINUTE);
+      removeHeldFinalizers(world);
+      await world.finish();
+    });
+
+    it('joins within two minutes after STS answers again', async () => {
+      const world = new SimulatedWorld();
+      putStaticIdentity(world, goodKeys(world));
+      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
+      world.start(ALLOW_MANAGED);
+      apply(world, 'web', withIdentity);
+      await world.ready('web');
+      const id = world.aws.admin.addFault({ operation: 'GetCallerIdentity', kind: '500-before' });
+      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
+      await world.clock.advance(5 * MINUTE);
+      expect(finalizers(world)).to.deep.equal([]);
+      world.aws.admin.removeFault({ id });
+      await world.until('it joins', () => finalizers(world).length > 0, 2 * MINUTE);
+      await world.deleteAndFinish('web');
     });
 
     it('survives the teardown of an EKS cluster of the same name in another account', async () => {

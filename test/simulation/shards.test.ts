@@ -3,8 +3,10 @@ import type { KubeObject } from 'controller-runtime/client';
 import { json } from 'controller-runtime/testing';
 import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
+import { STATIC_IDENTITY } from '../world/aws/identities.ts';
+import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
 import { FORBIDDEN, acceptRequests, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
-import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from './world/cluster.ts';
+import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { applyTo, createTenantCluster, isTenantReady, tenantProfile } from './world/tenants.ts';
 
@@ -159,6 +161,60 @@ describe('two managers with different watch filters', () => {
       removeHeldFinalizers(world);
       await world.finish();
     });
+  });
+});
+
+describe('two managers, one of which reconciles an object that joins a control plane through the AWS account', () => {
+  const CONTROL_PLANES = 'awsmanagedcontrolplanes';
+  const OTHER_ACCOUNT = '210987654321';
+  const ALLOWED = [ACCOUNT, OTHER_ACCOUNT].map((account) => `--allow-eks-cluster=default=${account}/us-east-1/*`);
+  const finalizers = (world: SimulatedWorld): readonly string[] =>
+    world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers ?? [];
+  const writesOfControlPlane = (world: SimulatedWorld): number =>
+    world.writes.filter(({ path }) => path.includes(CONTROL_PLANES)).length;
+
+  /** Starts a manager and creates its object, whose identity in `account` differs from that of the control plane. */
+  async function startBlue(world: SimulatedWorld, account: string): Promise<void> {
+    const identityRef = { kind: STATIC_IDENTITY, name: 'team-a' };
+    putStaticIdentity(world, goodKeys(world, account));
+    world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { status: { ready: false } }, 'status');
+    world.start(...ALLOWED, '--watch-filter=blue');
+    create(world, 'blue', {
+      clusterName: undefined,
+      eksCluster: { name: EKS_CLUSTER, region: 'us-east-1', identityRef },
+    });
+    await world.ready('blue');
+    world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { status: { ready: true } }, 'status');
+  }
+
+  it('do not add and remove the finalizer of the control plane by turns', async () => {
+    const world = new SimulatedWorld();
+    await startBlue(world, ACCOUNT);
+    await world.until('it joins', () => finalizers(world).length > 0);
+    const before = writesOfControlPlane(world);
+    world.start(...ALLOWED, '--watch-filter=green');
+    await world.clock.advance(10 * MINUTE);
+    expect(writesOfControlPlane(world)).to.equal(before);
+    world.remove(CONTROL_PLANES, CONTROL_PLANE_REF.name);
+    await world.gone('blue');
+    await world.until('the end of the control plane', () => finalizers(world).length === 0);
+    await world.finish();
+  });
+
+  it('remove the finalizer although the object has the same EKS cluster name in another account', async () => {
+    const world = new SimulatedWorld();
+    world.aws.admin.createCluster({ name: EKS_CLUSTER, account: OTHER_ACCOUNT });
+    await startBlue(world, OTHER_ACCOUNT);
+    for (const manager of world.managers) await world.stop(manager);
+    world.start(...ALLOWED, '--watch-filter=green');
+    create(world, 'green');
+    await world.ready('green');
+    expect(finalizers(world)).to.have.length(1);
+    world.delete('green');
+    await world.gone('green');
+    await world.until('the end of the finalizer', () => finalizers(world).length === 0, MINUTE);
+    world.start(...ALLOWED, '--watch-filter=blue');
+    await world.deleteAndFinish('blue');
   });
 });
 

@@ -15,28 +15,34 @@ export interface JoinFacts {
 }
 
 /**
- * Reports whether spec.eksCluster refers to this control plane's EKS cluster. The control plane then keeps this
+ * Says whether spec.eksCluster refers to this control plane's EKS cluster. The control plane then keeps this
  * controller's finalizer as long as the AWSFargateProfile exists, and deleting the control plane deletes the
  * AWSFargateProfile too, because EKS does not delete a cluster that has Fargate profiles.
  *
  * A control plane does not contain its AWS account. Two objects with the same identity have the same account; otherwise
- * the accounts are compared. While either account is unknown, the result is false.
+ * the accounts are compared.
  */
-export const joinsControlPlane = (
+export function joinOf(
   profile: InEksCluster,
   controlPlane: AWSManagedControlPlane,
   facts: JoinFacts,
-): boolean =>
-  mayJoinControlPlane(profile, controlPlane, facts) &&
-  (hasSameIdentity(profile, controlPlane) ||
-    (knownLocationOf(profile) !== undefined &&
-      facts.accounts?.accountOf(controlPlane) === knownLocationOf(profile)?.account));
+): 'yes' | 'no' | 'accountUnknown' {
+  if (!namesEksClusterOf(profile, controlPlane, facts)) return 'no';
+  if (hasSameIdentity(profile, controlPlane)) return 'yes';
+  const location = locationOf(profile);
+  if (location.kind === 'none') return 'no';
+  const account = facts.accounts?.accountOf(controlPlane);
+  if (location.kind === 'unknown' || account === undefined) return 'accountUnknown';
+  return location.account === account ? 'yes' : 'no';
+}
+
+export const joinsControlPlane = (...args: Parameters<typeof joinOf>): boolean => joinOf(...args) === 'yes';
 
 /**
  * Compares namespaces, and the EKS clusters' names and regions. Returns false for a control plane that is not ready and
  * lacks this controller's finalizer, because nothing proves that the EKS cluster belongs to it.
  */
-function mayJoinControlPlane(
+function namesEksClusterOf(
   profile: InEksCluster,
   controlPlane: AWSManagedControlPlane,
   { managerRegion }: JoinFacts,
@@ -58,7 +64,7 @@ export const needsAccountToJoin = (
   profile: InEksCluster,
   controlPlane: AWSManagedControlPlane,
   facts: JoinFacts,
-): boolean => mayJoinControlPlane(profile, controlPlane, facts) && !hasSameIdentity(profile, controlPlane);
+): boolean => namesEksClusterOf(profile, controlPlane, facts) && !hasSameIdentity(profile, controlPlane);
 
 export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } }: AWSManagedControlPlane): string =>
   keyText({ namespace, name: eksClusterName ?? defaultEksClusterName(name, namespace) });
