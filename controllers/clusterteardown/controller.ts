@@ -5,7 +5,7 @@ import { fieldAt, jsonEqual } from 'controller-runtime/json';
 import type { Runnable } from 'controller-runtime/manager';
 import { Workqueue } from 'controller-runtime/queue';
 import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
-import { type Caches, BY_EKS_CLUSTER, clusterOf, clustersOfControlPlane, eksClusterOf } from '../shared/caches.ts';
+import { type Caches, BY_EKS_CLUSTER, clusterOf, eksClusterOf, ownersOf, referrersOf } from '../shared/caches.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import { TeardownReconciler } from './reconcile.ts';
@@ -54,7 +54,8 @@ function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes, 
   const listed = (listing: ReturnType<Store['byIndex']>): readonly KubeObject[] =>
     listing.kind === 'listed' ? listing.objects : [];
   const enqueueClustersOf = (controlPlane: KubeObject): void => {
-    for (const cluster of clustersOfControlPlane(controlPlane, typed.clusters)) queue.add(cluster);
+    for (const cluster of referrersOf(controlPlane, typed.clusters)) queue.add(cluster);
+    for (const owner of ownersOf(controlPlane)) queue.add(parseKeyText(owner));
   };
   profiles.onChange((change) => {
     const { object } = change;

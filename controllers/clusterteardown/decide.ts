@@ -66,7 +66,8 @@ export interface FinalizerTask {
 /**
  * The Cluster's current control plane needs this controller's finalizer exactly while an AWSFargateProfile of the
  * cluster has its own finalizer. Other control planes that the Cluster owns do not get it, and lose it when no such
- * AWSFargateProfile is left. While the Cluster is paused, all finalizers stay.
+ * AWSFargateProfile is left. If one is being deleted, a live list shows whether an AWSFargateProfile is still in its
+ * EKS cluster. While the Cluster is paused, all finalizers stay.
  */
 export function planFinalizers(
   cluster: Cluster | undefined,
@@ -75,10 +76,12 @@ export function planFinalizers(
 ): readonly FinalizerTask[] {
   if (cluster?.paused === true) return [];
   const isNeeded = profiles.some(hasFinalizer);
-  const controlPlanes = [...(current === undefined ? [] : [current]), ...(isNeeded ? [] : former)];
   const change = isNeeded ? 'add' : 'remove';
-  return controlPlanes.map((controlPlane) => ({
-    controlPlane,
-    action: hasControlPlaneFinalizer(controlPlane) === isNeeded ? 'keep' : change,
-  }));
+  const toRelease = former.filter((each) => hasControlPlaneFinalizer(each) && (!isNeeded || isDeleting(each)));
+  return [
+    ...(current === undefined
+      ? []
+      : [{ controlPlane: current, action: hasControlPlaneFinalizer(current) === isNeeded ? 'keep' : change } as const]),
+    ...toRelease.map((controlPlane) => ({ controlPlane, action: 'remove' }) as const),
+  ];
 }

@@ -98,7 +98,7 @@ describe('a teardown', () => {
       teardown.putTornDownCluster({ controlPlaneRef: { ...REFERENCE, kind: 'KubeadmControlPlane' } });
       teardown.putProfile('web');
       teardown.sync();
-      await expectNothing({ kind: 'done' });
+      await expectNothing({ kind: 'after', delay: 30_000 });
     });
 
     for (const [what, kind, change] of [

@@ -88,11 +88,13 @@ export class TeardownReconciler {
     context: ReconcileContext,
   ): Promise<Requeue> {
     const undecodable = profiles.find(({ object, decoded }) => hasFinalizer(object) && E.isLeft(decoded))?.object;
+    let waiting = DONE;
     for (const task of planFinalizers(state.cluster, controlPlanes, objectsOf(profiles))) {
       const requeue = await this.finalizerSync.syncFinalizer(key, task, undecodable, context);
-      if (requeue.kind !== 'done') return requeue;
+      if (requeue === PROFILE_LEFT) waiting = requeue;
+      else if (requeue.kind !== 'done') return requeue;
     }
-    return DONE;
+    return waiting;
   }
 
   /** Returns a Left if a kind has not been listed yet, or if the Cluster or its control plane cannot be decoded. */

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { keyOf } from 'controller-runtime/client';
+import { ClusterName, EksClusterName } from '../../api/names.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND } from '../awsfargateprofile/testing/api.ts';
+import { HERE, type ObjectParts, RECORDED } from '../awsfargateprofile/testing/builders.ts';
 import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
 import {
   CAPA_FINALIZER,
@@ -180,6 +182,87 @@ describe('the control plane finalizer', () => {
     teardown.sync();
     await teardown.reconcile();
     expect([teardown.finalizers(), teardown.finalizers('former')]).to.deep.equal([[], [CAPA_FINALIZER]]);
+  });
+
+  it("is kept for another manager's profile elsewhere if the Cluster is gone: that manager would add it again", async () => {
+    const spec = { region: HERE.region, eksClusterName: HERE.eksCluster };
+    teardown.api.putControlPlane(spec, { labels: CLUSTER_LABELS, finalizers: [CONTROL_PLANE_FINALIZER] });
+    teardown.sync();
+    teardown.api.put({ record: { in: { ...HERE, eksCluster: EksClusterName.of('new') } } });
+    await teardown.reconcile();
+    expect(teardown.finalizers()).to.deep.equal([CONTROL_PLANE_FINALIZER]);
+  });
+
+  describe('on a former control plane that is being deleted', () => {
+    const OURS = [CONTROL_PLANE_FINALIZER, CAPA_FINALIZER];
+    const putFormer = (name: string, fields: object): void => {
+      const spec = { region: HERE.region, eksClusterName: HERE.eksCluster, ...fields };
+      const former = teardown.api.putControlPlane(spec, { name, labels: CLUSTER_LABELS, finalizers: OURS });
+      teardown.api.server.storage.delete(CONTROL_PLANE, keyOf(former));
+    };
+    const putCurrent = (): void => {
+      teardown.api.putCluster({ controlPlaneRef: REFERENCE });
+      teardown.api.putControlPlane({}, { labels: CLUSTER_LABELS, finalizers: [CONTROL_PLANE_FINALIZER] });
+    };
+
+    const record = { in: HERE };
+    const elsewhere = { in: { ...HERE, eksCluster: EksClusterName.of('new') } };
+    for (const [what, profile, former, expected] of [
+      ['stays for a profile in its EKS cluster', { record }, {}, OURS],
+      ['stays for a profile that may be anywhere', { metadata: { annotations: {} } }, {}, OURS],
+      ['stays for a profile that is about to be created', {}, {}, OURS],
+      [
+        'stays for a profile in its EKS cluster, according to status',
+        { record: elsewhere, status: RECORDED },
+        {},
+        OURS,
+      ],
+      ['stays for a profile elsewhere if it has no region', { record: elsewhere }, { region: undefined }, OURS],
+      ['is removed if the profile is in another EKS cluster', { record: elsewhere }, {}, [CAPA_FINALIZER]],
+      ['is removed if the profile is in another region', { record }, { region: 'eu-north-1' }, [CAPA_FINALIZER]],
+    ] as const satisfies readonly (readonly [string, ObjectParts, object, readonly string[]])[])
+      it(what, async () => {
+        putCurrent();
+        putFormer('former', former);
+        teardown.api.put(profile);
+        teardown.sync();
+        await teardown.reconcile();
+        await teardown.api.clock.advance(30_000);
+        teardown.sync();
+        const isKept = expected === OURS;
+        expect(await teardown.reconcile()).to.deep.include(
+          isKept ? { kind: 'after', delay: 30_000 } : { kind: 'done' },
+        );
+        expect(teardown.finalizers('former')).to.deep.equal(expected);
+        expect(teardown.finalizers()).to.deep.equal([CONTROL_PLANE_FINALIZER]);
+        expect(teardown.events.map((event) => event.split(': ')[0])).to.deep.equal(
+          isKept ? ['former WaitingForAWSFargateProfile'] : [],
+        );
+      });
+
+    it('stays for a profile elsewhere whose Cluster, another one, refers to it', async () => {
+      putCurrent();
+      putFormer('former', {});
+      teardown.api.putCluster({ controlPlaneRef: { ...REFERENCE, name: 'former' } }, { name: 'copied' });
+      teardown.api.put({
+        metadata: { name: 'theirs' },
+        spec: { clusterName: ClusterName.of('copied') },
+        record: elsewhere,
+      });
+      teardown.sync();
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
+      expect(teardown.finalizers('former')).to.deep.equal(OURS);
+    });
+
+    it('is removed although another former control plane waits for a profile', async () => {
+      putCurrent();
+      putFormer('a-waiting', {});
+      putFormer('b-free', { eksClusterName: 'old' });
+      teardown.api.put({ record });
+      teardown.sync();
+      expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
+      expect([teardown.finalizers('a-waiting'), teardown.finalizers('b-free')]).to.deep.equal([OURS, [CAPA_FINALIZER]]);
+    });
   });
 
   it('is added only to the control plane that the Cluster names', async () => {

@@ -1,28 +1,22 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { TypedStoreReader } from 'controller-runtime/cache';
 import { isConflict, isNotFound, keyOf, keyText, type KubeObject, type ObjectKey } from 'controller-runtime/client';
 import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { Ms } from 'controller-runtime/env';
-import { fieldAt } from 'controller-runtime/json';
-import { type Cluster, decodeAWSManagedControlPlane } from '../../api/external/index.ts';
-import { FINALIZER, decodeAWSFargateProfile, type AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import { clustersOfControlPlane } from '../shared/caches.ts';
+import { decodeAWSManagedControlPlane } from '../../api/external/index.ts';
+import { FINALIZER, decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
-import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import { CONTROL_PLANE_FINALIZER } from '../shared/control-plane/control-plane-finalizer.ts';
-import { joinOf, type JoinFacts } from '../shared/control-plane/joined-control-plane.ts';
-import { listLiveProfiles } from '../shared/live-profiles.ts';
-import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
+import { joinOf } from '../shared/control-plane/joined-control-plane.ts';
+import { isDeleting } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
 import type { FinalizerTask } from './decide.ts';
+import { findUser, type FindUserOptions } from './find-user.ts';
 import { reportRejection, PROFILE_LEFT } from './requeue.ts';
 import { DONE, backOff, CONFLICT } from '../shared/requeue.ts';
 
-export interface FinalizerSyncOptions extends JoinFacts, Pick<ControllerOptions, 'client' | 'recorder' | 'clock'> {
+export interface FinalizerSyncOptions extends FindUserOptions, Pick<ControllerOptions, 'recorder' | 'clock'> {
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
-  readonly clusters: TypedStoreReader<Cluster>;
-  readonly accounts?: ControlPlaneAccounts;
 }
 
 /** How long a control plane has kept its finalizer because of one AWSFargateProfile, on the monotonic clock. */
@@ -87,7 +81,7 @@ export class FinalizerSync {
     const { logger, signal } = context;
     let user: KubeObject | undefined;
     const isUnused = async (): Promise<boolean> => {
-      user = await this.findLiveProfile(cluster, controlPlane, context);
+      user = await findUser(this.options, cluster, controlPlane, context);
       if (user !== undefined) return false;
       logger.info('Removing the finalizer of the control plane: its cluster has no profile left', {
         AWSManagedControlPlane: keyOf(controlPlane),
@@ -154,52 +148,6 @@ export class FinalizerSync {
     if (isConflict(error)) return CONFLICT;
     throw error;
   }
-
-  private async findLiveProfile(
-    { namespace, name }: ObjectKey,
-    controlPlane: KubeObject,
-    context: ReconcileContext,
-  ): Promise<KubeObject | undefined> {
-    const { client, clusters } = this.options;
-    // Each Cluster that refers to the control plane relies on its finalizer.
-    const names = [name, ...clustersOfControlPlane(controlPlane, clusters).map((each) => each.name)];
-    const mayJoin = this.newJoinCheck(controlPlane, context);
-    for await (const item of listLiveProfiles(client, { namespace }, context.signal)) {
-      if (hasFinalizer(item) && (await mayBelongTo(names, item, mayJoin))) return item;
-    }
-    return undefined;
-  }
-
-  /**
-   * The reconcile learns the control plane's account only for cached objects, and a watch filter hides objects. As long
-   * as the account is unknown, the object may join.
-   */
-  private newJoinCheck(
-    controlPlane: KubeObject,
-    context: ReconcileContext,
-  ): (profile: AWSFargateProfile) => Promise<boolean> {
-    const decoded = decodeAWSManagedControlPlane(controlPlane);
-    if (E.isLeft(decoded)) return async () => false;
-    const { right } = decoded;
-    let learned: Promise<void> | undefined;
-    return async (profile) => {
-      if (joinOf(profile, right, this.options) === 'accountUnknown')
-        await (learned ??= this.options.accounts?.learn(right, context));
-      return joinOf(profile, right, this.options) !== 'no';
-    };
-  }
-}
-
-/** An AWSFargateProfile whose spec.clusterName is not a string may belong to any cluster in its namespace. */
-async function mayBelongTo(
-  clusters: readonly string[],
-  item: KubeObject,
-  mayJoin: (profile: AWSFargateProfile) => Promise<boolean>,
-): Promise<boolean> {
-  const named = fieldAt(item.spec, 'clusterName');
-  if (typeof named === 'string') return clusters.includes(named);
-  const profile = decodeAWSFargateProfile(item);
-  return E.isLeft(profile) || mayJoin(profile.right);
 }
 
 function messageAbout(profile: KubeObject, problem: string): string {

@@ -14,7 +14,6 @@ import {
   type KubeClient,
   type KubeObject,
   type ObjectKey,
-  parseKeyText,
   type Resource,
 } from 'controller-runtime/client';
 import type { Clock, Random } from 'controller-runtime/env';
@@ -309,14 +308,9 @@ export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[
   return reference === undefined ? [] : [keyText(reference)];
 };
 
-/** Returns the Clusters that refer to the control plane, and its owners, some of which may be gone. */
-export function clustersOfControlPlane(
-  controlPlane: KubeObject,
-  clusters: TypedStoreReader<Cluster>,
-): readonly ObjectKey[] {
+export function referrersOf(controlPlane: KubeObject, clusters: TypedStoreReader<Cluster>): readonly ObjectKey[] {
   const listing = clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane)));
-  const referrers = listing.kind === 'listed' ? listing.entries.map(({ object }) => keyOf(object)) : [];
-  return [...referrers, ...ownersOf(controlPlane).map(parseKeyText)];
+  return listing.kind === 'listed' ? listing.entries.map(({ object }) => keyOf(object)) : [];
 }
 
 /**

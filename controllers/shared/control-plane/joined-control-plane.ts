@@ -4,7 +4,7 @@ import { CONTROLLER_IDENTITY_KIND, isAWSManagedControlPlane } from '../../../api
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../../pkg/fargate/names.ts';
 import type { ControlPlaneAccounts } from './control-plane-accounts.ts';
-import { type KnownLocation, locationOf, recordOf } from '../record.ts';
+import { type KnownLocation, type Location, locationOf, recordOf, reportedLocationOf } from '../record.ts';
 import { CONTROL_PLANE_FINALIZER } from './control-plane-finalizer.ts';
 
 type InEksCluster = Pick<AWSFargateProfile, 'metadata' | 'spec' | 'status'>;
@@ -49,12 +49,12 @@ function namesEksClusterOf(
 ): boolean {
   const { metadata } = profile;
   const eksCluster = namedEksCluster(profile);
-  const { name, namespace, finalizers = [] } = controlPlane.metadata;
+  const { namespace, finalizers = [] } = controlPlane.metadata;
   return (
     eksCluster !== undefined &&
     metadata.namespace === namespace &&
     (controlPlane.ready || finalizers.includes(CONTROL_PLANE_FINALIZER)) &&
-    eksCluster.name === (controlPlane.eksClusterName ?? defaultEksClusterName(name, namespace)) &&
+    eksCluster.name === eksClusterNameOf(controlPlane) &&
     (eksCluster.region ?? knownLocationOf(profile)?.region ?? managerRegion) === controlPlane.region
   );
 }
@@ -66,8 +66,28 @@ export const needsAccountToJoin = (
   facts: JoinFacts,
 ): boolean => namesEksClusterOf(profile, controlPlane, facts) && !hasSameIdentity(profile, controlPlane);
 
-export const eksClusterKeyOf = ({ eksClusterName, metadata: { name, namespace } }: AWSManagedControlPlane): string =>
-  keyText({ namespace, name: eksClusterName ?? defaultEksClusterName(name, namespace) });
+/**
+ * Whether record and status show that an AWSFargateProfile is in another EKS cluster than this control plane's. Does
+ * not compare the accounts, because a control plane does not contain its account.
+ */
+export function isProvenElsewhere(profile: InEksCluster, controlPlane: AWSManagedControlPlane): boolean {
+  const isHere = (location: Location): boolean =>
+    location.kind === 'known' &&
+    location.region === controlPlane.region &&
+    location.eksCluster === eksClusterNameOf(controlPlane);
+  const recorded = locationOf(profile);
+  return (
+    controlPlane.region !== undefined &&
+    recorded.kind === 'known' &&
+    ![recorded, reportedLocationOf(profile)].some(isHere)
+  );
+}
+
+const eksClusterNameOf = ({ eksClusterName, metadata: { name, namespace } }: AWSManagedControlPlane): string =>
+  eksClusterName ?? defaultEksClusterName(name, namespace);
+
+export const eksClusterKeyOf = (controlPlane: AWSManagedControlPlane): string =>
+  keyText({ namespace: controlPlane.metadata.namespace, name: eksClusterNameOf(controlPlane) });
 
 /** Falls back to the record, because the API server may have dropped spec.eksCluster under another provider's CRD. */
 function namedEksCluster(profile: InEksCluster): NamedEksCluster | undefined {

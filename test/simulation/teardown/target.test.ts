@@ -6,12 +6,14 @@ import {
   ROLE,
   WEB,
   deleteHeld,
+  denyAction,
+  patchCluster,
   patchControlPlane,
   patchWeb,
   removeAtOnce,
   startUntilReady,
 } from '../phases/phase.ts';
-import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
+import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND, createControlPlane } from '../world/cluster.ts';
 import { it } from '../world/it.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 
@@ -175,5 +177,50 @@ describe('the teardown of a cluster', () => {
     world.patch('clusters', CLUSTER, { spec: { paused: false } });
     await world.gone(WEB);
     await world.until('the removal of the control plane finalizer', () => isFree(world), MINUTE);
+  });
+});
+
+describe('a former control plane that is deleted', () => {
+  const OTHER = 'prod-2';
+
+  it('stays while a profile is in its EKS cluster, and an event names the profile', async (world) => {
+    await startUntilReady(world);
+    const [eksCluster] = world.aws.admin.clusters();
+    createControlPlane(world, OTHER, eksCluster ?? expect.fail('there is no EKS cluster'));
+    patchCluster(world, { spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, name: OTHER } } });
+    await world.clock.advance(MINUTE);
+    world.remove(CONTROL_PLANES, CONTROL_PLANE_REF.name);
+    await world.clock.advance(2 * MINUTE);
+    const events = world.objects('events').filter(({ reason }) => reason === 'WaitingForAWSFargateProfile');
+    expect(events).to.have.length(1);
+    expect(events[0]?.['message']).to.contain(`AWSFargateProfile default/${WEB} still has the finalizer`);
+    expect(world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers).to.have.length(1);
+    world.delete(WEB);
+    await world.gone(WEB);
+    const isGone = (): boolean => world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name) === undefined;
+    await world.until('its end', isGone, MINUTE);
+  });
+
+  it('goes after the profiles in its EKS cluster, although the recreated Cluster has profiles in another one', async (world) => {
+    await startUntilReady(world);
+    const former = world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name);
+    denyAction(world, 'eks:DeleteFargateProfile');
+    deleteHeld(world, 'clusters', CLUSTER);
+    world.remove(CONTROL_PLANES, CONTROL_PLANE_REF.name);
+    await world.reason(WEB, 'AccessDenied', 'Deleting');
+    patchCluster(world, { metadata: { finalizers: null } });
+    await world.clock.advance(MINUTE);
+    createControlPlane(world, OTHER, world.aws.admin.createCluster({ name: 'default_new' }));
+    const controlPlaneRef = { ...CONTROL_PLANE_REF, name: OTHER };
+    world.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef } });
+    world.apply('new');
+    await world.ready('new');
+    await world.clock.advance(10 * MINUTE);
+    expect(world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.uid).to.equal(former?.metadata.uid);
+    world.aws.admin.allow();
+    await world.gone(WEB);
+    const isGone = (): boolean => world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name) === undefined;
+    await world.until('its end', isGone, MINUTE);
+    expect(world.eksProfile('new')?.status).to.equal('ACTIVE');
   });
 });

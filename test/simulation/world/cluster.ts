@@ -25,15 +25,23 @@ export function createCluster(
   eksCluster?: Pick<ClusterView, 'subnets'>,
 ): void {
   const { subnets } = eksCluster ?? world.aws.admin.createCluster({ name: EKS_CLUSTER });
-  const controlPlaneName = `${CLUSTER}-control-plane`;
   world.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } });
+  createControlPlane(world, CONTROL_PLANE_REF.name, { name: EKS_CLUSTER, subnets });
+}
+
+/** Creates a ready control plane of {@link CLUSTER} in the fake API server. */
+export function createControlPlane(
+  world: Pick<SimulatedWorld, 'create' | 'patch'>,
+  name: string,
+  eksCluster: Pick<ClusterView, 'name' | 'subnets'>,
+): void {
   world.create('awsmanagedcontrolplanes', {
-    metadata: { name: controlPlaneName, labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER } },
+    metadata: { name, labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER } },
     spec: {
-      eksClusterName: EKS_CLUSTER,
+      eksClusterName: eksCluster.name,
       region: 'us-east-1',
       network: {
-        subnets: subnets.map(({ id, isPublic, availabilityZone }, index) => ({
+        subnets: eksCluster.subnets.map(({ id, isPublic, availabilityZone }, index) => ({
           id: `${CLUSTER}-subnet-${index}`,
           resourceID: id,
           isPublic,
@@ -42,5 +50,5 @@ export function createCluster(
       },
     },
   });
-  world.patch('awsmanagedcontrolplanes', controlPlaneName, { status: { ready: true } }, 'status');
+  world.patch('awsmanagedcontrolplanes', name, { status: { ready: true } }, 'status');
 }
