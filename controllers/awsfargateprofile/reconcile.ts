@@ -44,7 +44,7 @@ import type { Guards, ReconcileState } from './guards/guards.ts';
 import { holdControlPlane, newPreparations, reasonForWait } from './guards/preparations.ts';
 import { Claims } from './guards/role-users/claims.ts';
 import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
-import { findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
+import { type RoleSettings, findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
 import type { ClusterQueues } from './cluster-queue.ts';
 import type { Desired } from './model/desired-state.ts';
 import { type Observed, observedAfter } from './model/observed-state.ts';
@@ -104,13 +104,14 @@ export interface ReconcilerOptions {
  * 1. `reconcileObject`: reads the caches, chooses the goal, and writes the finalizer, a new object's first record, and
  * other metadata.
  * 2. `pursue`: adds the finalizer that keeps the control plane, opens a session with the object's identity, and
- * collects what decides about the desired profile and role, such as the settings that other objects want for the role.
+ * collects what decides about the desired profile and role, such as the tags of the control plane.
  * Writes into a deleted object's record that the deletion has begun.
  * Ends the reconcile of an object that has to wait for the profile changes of other objects in its EKS cluster
  * (cluster-queue.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock,
  * this one does not wait: the object is enqueued when the lock is free. With the locks, `decide` calls the next steps.
  * 3. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey).
- * 4. `desire`: brings the record up to date with what AWS shows, and decides, once, what is desired.
+ * 4. `desire`: brings the record up to date with what AWS shows, and decides, once, what is desired, and whether other
+ * objects have precedence for the settings of a shared role.
  * 5. `changeAws`: plans all changes, and makes them one by one until a required one fails. Once the desired profile
  * serves pods, the removal of its predecessors follows as `leftovers`, whose failure does not change Ready. Before each
  * change, guards check whether the change is allowed now, move the pods of a predecessor, take the turn in the cluster
@@ -299,22 +300,12 @@ export class Reconciler {
     session: Session,
     held: ControlPlaneFacts | undefined,
   ): Promise<E.Either<Reason, DesiredInputs>> {
-    const { profiles, limits, retryStore } = this.options;
+    const { limits, retryStore } = this.options;
     const facts = held && (await completeEksClusterFacts(session, object, goal.target, held, limits));
     if (facts !== undefined && E.isLeft(facts)) return facts;
-    const controlPlaneFacts = facts?.right;
-    const ofSharers =
-      controlPlaneFacts &&
-      settingsOfSharers(object, findRoleSharers(object, profiles), {
-        place: placeOf(goal.target, session.account),
-        eksCluster: goal.target.eksCluster,
-        limits,
-        controlPlaneTags: controlPlaneFacts.controlPlaneTags,
-      });
     return E.right({
       ...goal,
-      ...ofSharers,
-      controlPlaneFacts,
+      controlPlaneFacts: facts?.right,
       account: session.account,
       limits,
       isQuotaExceeded: retryStore.get(object).waiting?.name === 'QuotaExceeded',
@@ -384,7 +375,7 @@ export class Reconciler {
 
   /** Brings the record up to date with what AWS shows, and decides what is desired. A Left ends the reconcile. */
   private desire(looking: Looking, { session, inputs }: AwsWork, observed: Observed): E.Either<Reason, Desired> {
-    const { retryStore, clock } = this.options;
+    const { retryStore, clock, profiles } = this.options;
     const { object, record } = looking;
     const now = clock.monotonic();
     const { unanswered = {} } = retryStore.update(object, (state) => ({
@@ -401,7 +392,10 @@ export class Reconciler {
     });
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
     if (updated.elsewhere.length > 0) retryStore.update(object, withoutSurvey);
-    return desiredFor(object, inputs, updated, observed, session.now());
+    const settings = roleSettingsOf(inputs);
+    const ofSharers =
+      settings && settingsOfSharers(object, findRoleSharers(object, profiles), settings, observed.profiles);
+    return desiredFor(object, { ...inputs, ...ofSharers }, updated, observed, session.now());
   }
 
   private async changeAws(
@@ -435,6 +429,8 @@ export class Reconciler {
     try {
       await execute(planned, state, execution, { ...this.options, claims: this.claims, guards: this.guards });
     } catch (error) {
+      // A glance would end as `Outdated`, and hide that the error persists.
+      retryStore.update(before, withoutSurvey);
       this.finisher.recordStepEvents(state.object, execution.steps, context);
       throw error;
     }
@@ -509,6 +505,15 @@ const lookingFor = (
   isLeaving: controlPlaneFacts === undefined,
   isClusterLeaving,
 });
+
+/** Returns `undefined` if no role is desired. */
+const roleSettingsOf = ({ target, account, limits, controlPlaneFacts }: DesiredInputs): RoleSettings | undefined =>
+  controlPlaneFacts && {
+    place: placeOf(target, account),
+    eksCluster: target.eksCluster,
+    limits,
+    controlPlaneTags: controlPlaneFacts.controlPlaneTags,
+  };
 
 /** Returns the names of the object's profiles in EKS, and of recorded profiles that EKS does not show. */
 function ownNames(looking: Looking, { profiles }: ProfilesAndRoles): readonly string[] {

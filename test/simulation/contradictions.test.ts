@@ -302,11 +302,17 @@ describe('Predecessors of a successor with health issues', () => {
 
 describe('A restore that recreates objects in another order', () => {
   const X = `arn:aws:iam::${ACCOUNT}:policy/x`;
-  const restored = async (shared: object): Promise<ReplaceableWorld> => {
+  const BOUNDARY = `arn:aws:iam::${ACCOUNT}:policy/boundary`;
+  type Kept = 'metadata' | 'status';
+  const restored = async (
+    shared: object,
+    kept: readonly Kept[],
+    settings: object = { roleAdditionalPolicies: [X] },
+  ): Promise<ReplaceableWorld> => {
     const world = new ReplaceableWorld();
-    world.aws.admin.putPolicy({ name: 'x' });
+    for (const name of ['x', 'boundary']) world.aws.admin.putPolicy({ name });
     world.start();
-    world.applyWith('web', { ...shared, roleAdditionalPolicies: [X] });
+    world.applyWith('web', { ...shared, ...settings });
     await world.ready('web');
     world.applyWith('api', shared);
     await world.until('the conflict', () => world.condition('api', 'Stalled')?.status === 'True', HOUR);
@@ -318,26 +324,38 @@ describe('A restore that recreates objects in another order', () => {
     }
     for (const backup of backups) {
       const { name = '', labels, annotations, finalizers } = backup?.metadata ?? {};
-      world.create(PLURAL, { metadata: { name, labels, annotations, finalizers }, spec: backup?.['spec'] });
+      const own = kept.includes('metadata') ? { annotations, finalizers } : {};
+      world.create(PLURAL, { metadata: { name, labels, ...own }, spec: backup?.['spec'] });
+      if (kept.includes('status')) world.patch(PLURAL, name, { status: backup?.['status'] }, 'status');
     }
     world.start();
     await world.clock.advance(30 * MINUTE);
     return world;
   };
+  const shownIn = (world: ReplaceableWorld) => [world.shown(), world.condition('api', 'Stalled')?.reason];
 
-  it('leaves the role of the serving profile as it is', async () => {
-    const world = await restored({ roleName: 'shared' });
-    expect(world.role('web', 'shared')?.attachedPolicies).to.include(X);
-    expect([world.shown(), world.condition('api', 'Stalled')?.reason]).to.deep.equal([
-      'True/Ready',
-      'RoleSettingsConflict',
-    ]);
-  });
+  for (const [what, kept] of [
+    ['with their annotations', ['metadata']],
+    ['with only their status', ['status']],
+    ['with only their spec', []],
+  ] as const) {
+    it(`${what} leaves the role of the serving profile as it is`, async () => {
+      const world = await restored({ roleName: 'shared' }, kept);
+      expect(world.role('web', 'shared')?.attachedPolicies).to.include(X);
+      expect(shownIn(world)).to.deep.equal(['True/Ready', 'RoleSettingsConflict']);
+    });
 
-  it('leaves a profile to the object that created it', async () => {
-    const world = await restored({ profileName: 'one' });
-    expect([world.shown(), world.condition('api', 'Stalled')?.reason]).to.deep.equal(['True/Ready', 'ProfileNotOwned']);
-  });
+    it(`${what} leaves the permissions boundary of the serving profile's role as it is`, async () => {
+      const world = await restored({ roleName: 'shared' }, kept, { rolePermissionsBoundary: BOUNDARY });
+      expect(world.role('web', 'shared')?.permissionsBoundary).to.equal(BOUNDARY);
+      expect(shownIn(world)).to.deep.equal(['True/Ready', 'RoleSettingsConflict']);
+    });
+
+    it(`${what} leaves a profile to the object that created it`, async () => {
+      const world = await restored({ profileName: 'one' }, kept);
+      expect(shownIn(world)).to.deep.equal(['True/Ready', 'ProfileNotOwned']);
+    });
+  }
 });
 
 describe('A permissions boundary', () => {

@@ -1,7 +1,17 @@
 import { expect } from 'chai';
 import { fieldAt } from 'controller-runtime/json';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
-import { PROFILE, ROLE, WEB, changeRoleByHand, patchControlPlane, patchWeb, startUntilReady } from './phases/phase.ts';
+import {
+  PROFILE,
+  ROLE,
+  WEB,
+  acceptRequests,
+  changeRoleByHand,
+  refusePatches,
+  patchControlPlane,
+  patchWeb,
+  startUntilReady,
+} from './phases/phase.ts';
 import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { it } from './world/it.ts';
 import type { SimulatedWorld } from './world/simulated-world.ts';
@@ -58,6 +68,24 @@ describe('a change in AWS by another client', () => {
     await world.until('its id in status', () => recorded() === roleIn(world).id);
     expect(canPodsJoin(world)).to.equal(true);
   });
+});
+
+describe('a write of the manager that fails before it corrects a drift', () => {
+  for (const [code, message] of [
+    [409, 'the object has been modified'],
+    [500, 'the API server is overloaded'],
+  ] as const)
+    it(`is reported if the API server answers ${code} again and again`, async (world) => {
+      await startUntilReady(world);
+      await world.clock.advance(10 * MINUTE);
+      refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, code, message);
+      changeRoleByHand(world, ROLE, { attachedPolicies: [] });
+      world.triggerReconcile(WEB);
+      await world.reason(WEB, 'APIServerRefused');
+      acceptRequests(world);
+      await world.ready(WEB);
+      expect(roleIn(world).attachedPolicies).to.deep.equal([EKS_POLICY]);
+    });
 });
 
 describe('the tags of an object', () => {

@@ -106,6 +106,18 @@ describe('two managers with different watch filters', () => {
       await world.deleteAndFinish('blue-web', 'green-web');
     });
 
+    it('detach a policy that no object of either wants any more', async () => {
+      const world = newShards();
+      const policy = { roleAdditionalPolicies: ['arn:aws:iam::aws:policy/ReadOnlyAccess'] };
+      for (const name of ['blue-web', 'green-web']) create(world, name, { roleName: ROLE, ...policy });
+      await world.ready('blue-web', 'green-web');
+      expect(roleOf(world)?.attachedPolicies).to.have.length(2);
+      for (const name of ['blue-web', 'green-web']) world.patch(PLURAL, name, { spec: { roleAdditionalPolicies: [] } });
+      await world.until('the end of the policy', () => roleOf(world)?.attachedPolicies.length === 1, 30 * MINUTE);
+      await world.ready('blue-web', 'green-web');
+      await world.deleteAndFinish('blue-web', 'green-web');
+    });
+
     it('do not undo the settings of the other one: the younger object gets RoleSettingsConflict', async () => {
       const world = newShards();
       create(world, 'blue-web', { roleName: ROLE, additionalTags: { team: 'a' } });

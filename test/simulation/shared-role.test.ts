@@ -1,11 +1,14 @@
 import { expect } from 'chai';
 import { sleep } from 'controller-runtime/async';
-import { PAUSED_ANNOTATION, PLURAL } from '../../api/v1beta2/index.ts';
+import type { KubeObject } from 'controller-runtime/client';
+import { PAUSED_ANNOTATION, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
-import { CLUSTER, EKS_CLUSTER, SECOND } from './world/cluster.ts';
+import { CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { statusOf } from './world/problems.ts';
+import { recordAnnotation } from './world/records.ts';
+import { HOUR, REPLACE, ReplaceableWorld } from './world/replaceable-world.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { createTenantCluster } from './world/tenants.ts';
 
@@ -197,4 +200,113 @@ describe('a role shared by two objects', () => {
     world.delete(...Array.from({ length: 50 }, (_, index) => `paused-${index}`));
     await world.finish();
   });
+});
+
+const SHARED = { roleName: 'shared-pods' };
+const policiesIn = (world: SimulatedWorld) => world.role('', 'shared-pods')?.attachedPolicies;
+const stalled = (world: SimulatedWorld, name: string) =>
+  world.until(`${name} is Stalled`, () => world.condition(name, 'Stalled')?.status === 'True', HOUR);
+
+describe('a role that serves the profile of a younger object', () => {
+  /**
+   * Returns a world in which `web` serves with the policy, and in which the older object `api` names the same role
+   * without the policy. `creating` is `web` while EKS was creating its profile.
+   */
+  async function disputed() {
+    const world = new ReplaceableWorld();
+    world.start();
+    world.applyWith('api', REPLACE);
+    await world.ready('api');
+    await world.clock.advance(10 * MINUTE);
+    world.applyWith('web', { ...SHARED, roleAdditionalPolicies: [READ_POLICY] });
+    await world.shows('False/Creating');
+    const creating = world.backup();
+    await world.ready('web');
+    world.patch(PLURAL, 'api', { spec: SHARED });
+    await stalled(world, 'api');
+    return { world, creating };
+  }
+
+  for (const [what, annotationsOf] of [
+    ['its object has lost its record', () => null],
+    ['the record of its object is unreadable', () => ({ [RECORD_ANNOTATION]: '{"v":2}' })],
+    [
+      'its object has the record of an earlier object in another EKS cluster',
+      () => recordAnnotation({ name: 'web' }, { eksCluster: 'former' }),
+    ],
+    [
+      'its object has the record from while EKS was creating the profile',
+      (creating: KubeObject) => creating.metadata.annotations,
+    ],
+  ] as const)
+    it(`keeps the settings of this object if ${what}`, async () => {
+      const { world, creating } = await disputed();
+      await world.stopAll();
+      const { length } = world.mutations();
+      world.change({ metadata: { annotations: annotationsOf(creating) } });
+      world.start();
+      await world.clock.advance(2 * HOUR);
+      expect(policiesIn(world)).to.include(READ_POLICY);
+      expect(world.operations(length)).to.deep.equal([]);
+      expect(world.condition('api')?.message).to.include('is also used by AWSFargateProfile default/web');
+    });
+
+  it('keeps the settings of this object until the object is deleted', async () => {
+    const { world } = await disputed();
+    world.delete('web');
+    await world.gone('web');
+    await world.until('api has the role', () => world.condition('api')?.reason === 'Ready', HOUR);
+    expect(policiesIn(world)).to.deep.equal([EKS_POLICY]);
+    await world.deleteAndFinish('api');
+  });
+});
+
+describe('a role with the Fargate profile of an object that no manager here has', () => {
+  it('keeps the policies of a profile that a deletion has retained, until that profile is gone', async () => {
+    const world = new ReplaceableWorld();
+    world.start();
+    world.applyWith('web', { ...SHARED, roleAdditionalPolicies: [READ_POLICY], deletionPolicy: 'Retain' });
+    await world.ready('web');
+    world.applyWith('api', SHARED);
+    await stalled(world, 'api');
+    world.delete('web');
+    await world.gone('web');
+    await world.clock.advance(2 * HOUR);
+    expect(policiesIn(world)).to.include(READ_POLICY);
+    expect(world.condition('api')?.message).to.equal(
+      'IAM role "shared-pods" is also used by Fargate profile "default_web", which belongs to no ' +
+        'AWSFargateProfile with this role in this management cluster, and the role differs from this ' +
+        "object's spec.roleAdditionalPolicies. Change " +
+        'spec.roleAdditionalPolicies to match the role, delete that Fargate profile if nobody needs it, or give this ' +
+        'object another role with spec.roleName. Until then the controller keeps these settings of the role, and makes ' +
+        'no other changes in AWS for this object.',
+    );
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'default_web' });
+    await world.until('api is Ready', () => world.condition('api')?.reason === 'Ready', HOUR);
+    expect(policiesIn(world)).to.deep.equal([EKS_POLICY]);
+    await world.deleteAndFinish('api');
+  });
+
+  for (const isLater of [false, true])
+    it(`does not change again and again if another management cluster wants ${isLater ? 'a policy later' : 'another policy'}`, async () => {
+      const home = new ReplaceableWorld();
+      const away = new ReplaceableWorld({ shareAwsWith: home });
+      const policy = { roleAdditionalPolicies: [READ_POLICY] };
+      home.start();
+      home.applyWith('web', { ...SHARED, ...(isLater ? {} : policy) });
+      await home.ready('web');
+      away.start();
+      away.applyWith('api', SHARED);
+      await home.clock.advance(30 * MINUTE);
+      if (isLater) home.change({ spec: policy });
+      await stalled(away, 'api');
+      const { length } = home.mutations();
+      await home.clock.advance(3 * HOUR);
+      expect(home.operations(length)).to.deep.equal([]);
+      expect(policiesIn(home)).to.include(READ_POLICY);
+      expect([home.shown(), away.condition('api')?.reason]).to.deep.equal(['True/Ready', 'RoleSettingsConflict']);
+      expect(away.condition('api')?.message).to.include('Fargate profile "default_web"');
+      away.patch(PLURAL, 'api', { spec: policy });
+      await away.ready('api');
+    });
 });

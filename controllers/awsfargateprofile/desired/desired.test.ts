@@ -95,6 +95,7 @@ describe('desiredFor', () => {
       policiesInSpec: [],
       additions: [],
       keysOfOthers: [],
+      strangers: [],
     });
   });
 

@@ -18,7 +18,7 @@ import {
 import { type ProfileRecord, recordOf, isEntryOf, roleEntryOf } from '../../shared/record.ts';
 import { isProvisioned, isReplaceable } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
-import type { Desired, DesiredResources, DesiredRole } from '../model/desired-state.ts';
+import type { Desired, DesiredResources, DesiredRole, SharersSettings } from '../model/desired-state.ts';
 import { fitsSpec, type Observed } from '../model/observed-state.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
@@ -29,7 +29,8 @@ import type { Abandonment } from '../reasons/wording.ts';
 import { desiredProfile, desiredRole } from './profile-and-role.ts';
 import { chooseName } from './choose-name.ts';
 
-export interface DesiredInputs {
+/** The sharers' settings are known only after AWS has been read. */
+export interface DesiredInputs extends Partial<SharersSettings> {
   readonly target: Target;
   readonly targetSource: TargetSource;
   /** `undefined` if nothing may be created or corrected, for example because the object is being deleted. */
@@ -40,9 +41,6 @@ export interface DesiredInputs {
   readonly abandonment?: Abandonment | undefined;
   readonly account: AccountId;
   readonly limits: OperatorLimits;
-  readonly roleConflict?: Reason | undefined;
-  /** The lower-case keys of the tags that other objects want on the role. */
-  readonly keysOfOthers?: readonly string[];
   readonly isQuotaExceeded: boolean;
 }
 
@@ -159,8 +157,9 @@ function desiredProfileAndRole(
   const inUse = existing && parseRoleArn(existing.podExecutionRoleArn)?.name;
   const { capaRoleNames } = common.identity;
   const isKept = inUse !== undefined && (capaRoleNames.includes(inUse) || isOwnRole(inUse));
-  const { keysOfOthers = [] } = inputs;
-  const role = desiredRole(object, controlPlaneFacts, common, { inUse: isKept ? inUse : undefined, keysOfOthers });
+  const { keysOfOthers = [], strangers = [] } = inputs;
+  const ofSharers = { keysOfOthers, strangers };
+  const role = desiredRole(object, controlPlaneFacts, common, { inUse: isKept ? inUse : undefined, ...ofSharers });
   return E.map((each: DesiredRole) => ({ profile: profile.right, role: each }))(role);
 }
 

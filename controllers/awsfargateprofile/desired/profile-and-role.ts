@@ -9,7 +9,14 @@ import { toSelectors } from '../../../pkg/fargate/selectors.ts';
 import { boundaryAddition, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { type TagsInvalid, type TagsToSet, profileTags, roleTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
-import type { Desired, ExistingRole, ObjectIdentity, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
+import type {
+  Desired,
+  ExistingRole,
+  ObjectIdentity,
+  DesiredProfile,
+  DesiredRole,
+  ManagedRole,
+} from '../model/desired-state.ts';
 import type { ControlPlaneFacts } from '../goal/target.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 
@@ -52,7 +59,7 @@ export function desiredRole(
   controlPlaneFacts: ControlPlaneFacts,
   { identity, place, limits }: Pick<Desired, 'identity' | 'place' | 'limits'>,
   /** `inUse` is the existing profile's role, if that role replaces the computed name. */
-  { inUse, keysOfOthers }: { readonly inUse: RoleName | undefined; readonly keysOfOthers: readonly string[] },
+  { inUse, ...ofSharers }: { readonly inUse: RoleName | undefined } & Pick<ManagedRole, 'keysOfOthers' | 'strangers'>,
 ): E.Either<Reason, DesiredRole> {
   const { spec } = object;
   if (spec.roleARN !== undefined) return existingRole(spec.roleARN, place);
@@ -82,7 +89,7 @@ export function desiredRole(
     isNamedInSpec: spec.roleName !== undefined,
     isBoundaryFromLimits,
     policiesInSpec,
-    keysOfOthers,
+    ...ofSharers,
     additions: [
       ...additions,
       ...allowed.map(policyAddition),

@@ -7,14 +7,7 @@ import { ProfileName } from '../../../api/names.ts';
 import type { AwsFailure } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
-import {
-  type Mutation,
-  isQueuedMutation,
-  isRoleRemoval,
-  subjectOf,
-  isCreation,
-  isDestructive,
-} from '../model/change.ts';
+import { type Mutation, needsSurvey, subjectOf, isCreation, isDestructive } from '../model/change.ts';
 import { newReason, reasonForSchema } from '../reasons/reasons.ts';
 import { type Check, stop, type ReconcileState } from './guards.ts';
 import { tagsWithoutOwner } from './role-users/claims.ts';
@@ -56,16 +49,15 @@ export function leaseValid({ mutationTimeLeft: timeLeft }: Pick<CheckServices, '
 }
 
 /**
- * A reconcile that has read only the recorded profiles (a glance) must not create or delete profiles and roles. Only a
- * survey, which reads every profile of the EKS cluster, shows everything that the object has.
+ * A reconcile that has read only the recorded profiles (a glance) must not create or delete profiles, or change roles.
+ * Only a survey, which reads every profile of the EKS cluster, shows everything that the object has, and which other
+ * profiles use its role.
  */
 export function afterSurvey(): Check {
-  return async (mutation, { observed }) => {
-    const isOfSurvey = isQueuedMutation(mutation) || mutation.kind === 'createRole' || isRoleRemoval(mutation);
-    return isOfSurvey && observed.depth === 'glance'
+  return async (mutation, { observed }) =>
+    needsSurvey(mutation) && observed.depth === 'glance'
       ? stop(newReason('Outdated', { because: 'all profiles of the EKS cluster have to be read first' }))
       : undefined;
-  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { DrainObstacle, Reason } from '../reasons/reasons.ts';
 import type { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import type { AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import {
   type NewRole,
   type NewFargateProfile,
@@ -198,6 +199,26 @@ export function isRoleRemoval(
     ((mutation.kind === 'detachPolicy' || mutation.kind === 'tagRole') && mutation.retiring === true) ||
     (mutation.kind === 'deleteAccessEntry' && mutation.because === 'roleDeletion')
   );
+}
+
+/**
+ * Whether only a survey shows that the mutation is allowed. Each profile of the EKS cluster may count against the
+ * creation or deletion of a profile, and each one may use a role.
+ */
+export const needsSurvey = (mutation: Mutation): boolean =>
+  isQueuedMutation(mutation) || isAbout(mutation) === 'role' || isRoleRemoval(mutation);
+
+/** Returns the setting below `spec` through which the mutation may take permissions from pods that use the role. */
+export function settingTakenBy({ kind }: Mutation): keyof AWSFargateProfileSpec | undefined {
+  switch (kind) {
+    case 'detachPolicy':
+      return 'roleAdditionalPolicies';
+    case 'setBoundary':
+    case 'removeBoundary':
+      return 'rolePermissionsBoundary';
+    default:
+      return undefined;
+  }
 }
 
 export function isDestructive(mutation: Mutation): boolean {

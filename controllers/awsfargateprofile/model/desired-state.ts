@@ -40,7 +40,7 @@ export interface DesiredProfile {
 }
 
 /** An IAM role that this controller creates and corrects to match the spec. */
-export interface ManagedRole extends NewRole {
+export interface ManagedRole extends NewRole, Pick<SharersSettings, 'keysOfOthers' | 'strangers'> {
   readonly kind: 'managed';
   readonly arn: RoleArn;
   readonly policies: readonly string[];
@@ -58,8 +58,20 @@ export interface ManagedRole extends NewRole {
   readonly policiesInSpec: readonly string[];
   /** What the controller adds to the role and may later remove, such as `policy <ARN>`. Tags record digests of it. */
   readonly additions: readonly string[];
-  /** The lower-case keys of tags that other objects want on the role. */
+}
+
+/** What the other objects that share the managed role want. */
+export interface SharersSettings {
+  /** Set if an object with precedence wants different settings for the role. */
+  readonly roleConflict: Reason | undefined;
+  /** The lower-case keys of the tags that other objects want on the role. */
   readonly keysOfOthers: readonly string[];
+  /**
+   * Fargate profiles with the role that belong to objects of the namespace, but neither to this object nor to one of
+   * the sharers. Nothing here says which settings these profiles need. A deletion may have retained such a profile, or
+   * another management cluster may have its object.
+   */
+  readonly strangers: readonly ProfileName[];
 }
 
 /** The controller only uses this role, from spec.roleARN, and never changes it. */

@@ -40,7 +40,8 @@ export interface ObservedAccessEntry {
 export interface Observed {
   /**
    * A `survey` has read each profile of the EKS cluster. A `glance` has read only the recorded profiles, which suffices
-   * while nothing has to change and while EKS makes a change. After a glance, no profile or role is created or deleted.
+   * while nothing has to change and while EKS makes a change. After a glance, no profile is created or deleted, and no
+   * role is created, changed, or deleted.
    */
   readonly depth: 'glance' | 'survey';
   readonly cluster: 'there' | 'gone';

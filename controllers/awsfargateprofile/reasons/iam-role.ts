@@ -33,6 +33,8 @@ const CHANGE_MODE =
 const ALLOW_ENTRIES =
   'Allow the controller to call eks:DescribeAccessEntry, eks:DeleteAccessEntry, and eks:CreateAccessEntry';
 
+const fieldsOf = (settings: readonly string[]): string => listed(settings.map((setting) => `spec.${setting}`));
+
 const JOINS = 'so new pods cannot join the EKS cluster';
 const ENTRY_STATES = {
   outdated: `its access entry still belongs to the deleted role, ${JOINS}`,
@@ -94,20 +96,29 @@ export const ROLE_REASONS = {
     outlook: retries,
     quote: ({ said }) => (said === undefined ? undefined : { by: 'EKS', said }),
   }),
-  /** `settings` are fields below `spec`. */
+  /** `settings` are fields below `spec`. `stranger` is a Fargate profile whose settings no object here specifies. */
   RoleSettingsConflict: defineReason<
-    Named & SpecChangeable & { readonly other?: string; readonly settings: readonly string[] }
+    Named &
+      SpecChangeable & { readonly other?: string; readonly stranger?: string; readonly settings: readonly string[] }
   >({
     ...IN_KUBERNETES,
     ...IAM,
     endedBySibling: 'changed',
-    problem: ({ name, other = 'another Fargate profile', settings }) =>
-      `IAM role ${quoted(name)} is also used by ${other}, and this object has different values for ${listed(settings.map((setting) => `spec.${setting}`))}`,
-    remedy: ({ isProvisioned = false }) =>
-      isProvisioned
-        ? `Set the same values in both objects, as far as the API server accepts them, ${OR_REPLACE_OBJECT}`
-        : 'Set the same values in both objects, or give this object another role with spec.roleName',
-    outlook: () => 'Until then the controller changes nothing in AWS for this object',
+    problem: ({ name, other = 'another Fargate profile', stranger, settings }) =>
+      stranger === undefined
+        ? `IAM role ${quoted(name)} is also used by ${other}, and this object has different values for ${fieldsOf(settings)}`
+        : `IAM role ${quoted(name)} is also used by Fargate profile ${quoted(stranger)}, which belongs to no AWSFargateProfile with this role in this management cluster, and the role differs from this object's ${fieldsOf(settings)}`,
+    remedy: ({ stranger, settings, isProvisioned = false }) => {
+      const orElse = isProvisioned ? OR_REPLACE_OBJECT : 'or give this object another role with spec.roleName';
+      if (stranger !== undefined)
+        return `Change ${fieldsOf(settings)} to match the role, delete that Fargate profile if nobody needs it, ${orElse}`;
+      const limit = isProvisioned ? ', as far as the API server accepts them' : '';
+      return `Set the same values in both objects${limit}, ${orElse}`;
+    },
+    outlook: ({ stranger }) =>
+      stranger === undefined
+        ? 'Until then the controller changes nothing in AWS for this object'
+        : 'Until then the controller keeps these settings of the role, and makes no other changes in AWS for this object',
   }),
   /** `other` is another manager's object that is being deleted or is switching to another role. */
   WaitingForRoleDeletion: defineReason<Named & { readonly other: string }>({

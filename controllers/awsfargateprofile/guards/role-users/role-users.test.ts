@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { RoleName } from '../../../../api/names.ts';
+import { ProfileName, type RoleName } from '../../../../api/names.ts';
 import { ADDED_TAG, OWNER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { Mutation } from '../../model/change.ts';
 import { PROFILE, ROLE, ROLE_ARN, aDeletedObject, aFailure, anObject } from '../../testing/builders.ts';
@@ -220,10 +220,11 @@ describe('roleShareable', () => {
     aws = awsWith(),
     mutation: Parameters<ReturnType<typeof roleShareable>>[0] = CREATE_ROLE,
     object = anObject(),
+    over: Parameters<typeof reconcileStateFor>[2] = {},
   ) =>
     roleShareable({ roleUsers: { ...NO_ROLE_USERS, sharersOf: async () => found } })(
       mutation,
-      reconcileStateFor(aws, object),
+      reconcileStateFor(aws, object, over),
     );
 
   it('lets an object go on that shares its role with nobody', async () => {
@@ -256,6 +257,50 @@ describe('roleShareable', () => {
     });
     const obstacle = await check({ ...NOBODY, sharers: [older] });
     expect(obstacle?.kind === 'stop' && obstacle.reason.name).to.equal('RoleSettingsConflict');
+  });
+
+  it('stops an older object whose settings differ from those of an object that serves', async () => {
+    const younger = anObject({
+      metadata: { name: 'api', creationTimestamp: '2099-01-01T00:00:00Z' },
+      spec: { roleName: ROLE, rolePath: '/pods/' },
+    });
+    const found = { ...NOBODY, sharers: [younger] };
+    const serving = aSimulatedProfile({ name: 'theirs', tags: { [OWNER_TAG]: 'team-a/api' } });
+    expect(await check(found)).to.equal(undefined);
+    const obstacle = await check(found, awsWith(serving));
+    expect(obstacle?.kind === 'stop' && obstacle.reason.name).to.equal('RoleSettingsConflict');
+  });
+
+  const DETACH = { kind: 'detachPolicy', name: ROLE, policyArn: 'arn:aws:iam::aws:policy/A', retiring: false } as const;
+  const withStranger = () =>
+    awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: { [OWNER_TAG]: 'team-a/api' } }));
+  const asking = { spec: { roleName: ROLE } };
+
+  for (const [mutation, setting] of [
+    [DETACH, 'roleAdditionalPolicies'],
+    [{ kind: 'setBoundary', name: ROLE, policyArn: 'arn:aws:iam::aws:policy/A' }, 'rolePermissionsBoundary'],
+    [{ kind: 'removeBoundary', name: ROLE }, 'rolePermissionsBoundary'],
+  ] as const)
+    it(`lets no ${mutation.kind} take permissions from a profile whose object no manager here has`, async () => {
+      const facts = { name: ROLE, stranger: 'theirs', settings: [setting], isProvisioned: false };
+      const strangers = [ProfileName.of('theirs')];
+      expect(await check(NOBODY, withStranger(), mutation, anObject(asking), { strangers })).to.deep.equal({
+        kind: 'stop',
+        reason: { name: 'RoleSettingsConflict', facts },
+      });
+      expect(await check(NOBODY, withStranger(), mutation, anObject(asking)), 'in the cache').to.equal(undefined);
+      const api = anObject({ ...asking, metadata: { name: 'api' } });
+      const ofOtherManager = { ...NOBODY, sharers: [api] };
+      expect(await check(ofOtherManager, withStranger(), mutation, anObject(asking), { strangers })).to.equal(
+        undefined,
+      );
+    });
+
+  it('lets other changes of the role pass', async () => {
+    for (const mutation of [CREATE_ROLE, { kind: 'setTrust', name: ROLE, trust: '{}' } as const])
+      expect(
+        await check(NOBODY, withStranger(), mutation, anObject(asking), { strangers: [ProfileName.of('theirs')] }),
+      ).to.equal(undefined);
   });
 
   it('keeps a tag that another object wants on the role, whatever its case', async () => {

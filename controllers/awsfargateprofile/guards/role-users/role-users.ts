@@ -1,12 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js';
-import type { RoleArn, RoleName } from '../../../../api/names.ts';
+import type { ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
 import { isAddedTagKey } from '../../../../pkg/fargate/tags/tag-drift.ts';
 import { OWNER_TAG, foldCase, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
+import type { Desired } from '../../model/desired-state.ts';
 import { isManagedHere, ownershipOf } from '../../model/identity.ts';
 import { findProfile, findRole } from '../../model/observed-state.ts';
-import { type Mutation, isRoleRemoval } from '../../model/change.ts';
+import { type Mutation, isRoleRemoval, settingTakenBy } from '../../model/change.ts';
 import { DELETING } from '../../model/profile-status.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { type Check, type Obstacle, type ReconcileState, stop } from '../guards.ts';
@@ -29,11 +30,14 @@ export interface RoleUserServices {
  * Stops a change that needs a role while another manager may be deleting this role. Both managers list the role's
  * users: this manager after its object has got the finalizer, and the other after the deletion of its object has begun.
  * So at least one manager sees the other's object, and either the role is kept or this manager's object waits.
+ *
+ * Also stops a change if another manager's object with precedence wants other settings for the role, or if the change
+ * may take permissions from a profile whose object no manager here has.
  */
 export function roleShareable({ roleUsers }: RoleUserServices): Check {
   const known = new WeakMap<ReconcileState, RoleSharers>();
   return async (mutation, reconcile) => {
-    const { object, target, desired, signal } = reconcile;
+    const { object, target, desired, observed, signal } = reconcile;
     const name = roleNeededFor(mutation, reconcile);
     if (name === undefined) return undefined;
     const found = known.get(reconcile) ?? (await roleUsers.sharersOf(inCluster(reconcile, name), object, signal));
@@ -42,15 +46,26 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
       const other = `AWSFargateProfile ${found.possibleDeleter}`;
       return stop(newReason('WaitingForRoleDeletion', { name, other }));
     }
-    const { roleConflict, keysOfOthers } = settingsOfSharers(object, found.sharers, {
-      ...desired,
-      eksCluster: target.eksCluster,
-      controlPlaneTags: reconcile.controlPlaneTags,
-    });
+    const { roleConflict, keysOfOthers, strangers } = settingsOfSharers(
+      object,
+      found.sharers,
+      { ...desired, eksCluster: target.eksCluster, controlPlaneTags: reconcile.controlPlaneTags },
+      observed.profiles,
+    );
     if (roleConflict !== undefined) return stop(roleConflict);
+    const setting = settingTakenBy(mutation);
+    const stranger = strangers.find((each) => isStrangerToCache(desired, each));
+    if (setting !== undefined && stranger !== undefined) {
+      const { isProvisioned } = desired;
+      return stop(newReason('RoleSettingsConflict', { name, stranger, settings: [setting], isProvisioned }));
+    }
     return mutation.kind === 'untagRole' ? keepTags(mutation.keys, keysOfOthers) : undefined;
   };
 }
+
+/** The cache has this manager's objects. The live list has only the other managers' objects. */
+const isStrangerToCache = ({ role }: Desired, profile: ProfileName): boolean =>
+  role?.kind === 'managed' && role.strangers.includes(profile);
 
 /** The bookkeeping tags are kept too, because they record who has set the tags that are kept. */
 function keepTags(keys: readonly string[], keysOfOthers: readonly string[]): Obstacle | undefined {

@@ -2,17 +2,14 @@ import { expect } from 'chai';
 import type { KubeObject } from 'controller-runtime/client';
 import { MemoryLogger } from 'controller-runtime/testing';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
-import {
-  type AWSFargateProfile,
-  type AWSFargateProfileSpec,
-  RECORD_ANNOTATION,
-} from '../../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../../api/v1beta2/index.ts';
+import type { FargateProfile } from '../../../../pkg/cloud/index.ts';
+import { OWNER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { newCaches } from '../../../shared/caches.ts';
-import { EMPTY_RECORD, formatRecord } from '../../../shared/record.ts';
 import { newApi } from '../../testing/api.ts';
 import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
 import { messageOf } from '../../reasons/reasons.ts';
-import { type ObjectParts, EKS_CLUSTER, HERE, aDeletedObject, anObject } from '../../testing/builders.ts';
+import { type ObjectParts, EKS_CLUSTER, HERE, aDeletedObject, aProfile, anObject } from '../../testing/builders.ts';
 import { type RoleSettings, findRoleSharers, settingsOfSharers } from './settings.ts';
 
 const shared = RoleName.of('shared');
@@ -32,10 +29,23 @@ const SETTINGS: RoleSettings = {
   limits: NO_LIMITS,
   controlPlaneTags: {},
 };
-const conflict = (object: AWSFargateProfile, ...roleSharers: readonly AWSFargateProfile[]) => {
-  const found = settingsOfSharers(object, roleSharers, SETTINGS).roleConflict;
+const conflict = (
+  object: AWSFargateProfile,
+  roleSharers: readonly AWSFargateProfile[],
+  profiles: readonly FargateProfile[] = [],
+) => {
+  const found = settingsOfSharers(object, roleSharers, SETTINGS, profiles).roleConflict;
   return found?.name === 'RoleSettingsConflict' ? found.facts : found;
 };
+
+/** Returns a Fargate profile that uses the shared role, which IAM has in capital letters and with a path. */
+const profileOf = (owner: string, over: Partial<FargateProfile> = {}): FargateProfile =>
+  aProfile({
+    name: ProfileName.of(`of-${owner.replace('/', '-')}`),
+    podExecutionRoleArn: RoleArn.of('arn:aws:iam::111122223333:role/a/SHARED'),
+    tags: { [OWNER_TAG]: owner },
+    ...over,
+  });
 
 describe('findRoleSharers', () => {
   it('finds the other objects of the namespace that name the same role in any case and are not being deleted', () => {
@@ -59,30 +69,40 @@ describe('settingsOfSharers', () => {
   const alike = { ...other, roleAdditionalPolicies: [logs, extra], additionalTags: { team: 'a' } };
   const young = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('web', YOUNG, spec);
   const old = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('api', OLD, spec);
-  const serving = (object: AWSFargateProfile, role: string = shared) => {
-    const record = { ...EMPTY_RECORD, roles: [{ name: RoleName.of(role), checked: true as const }] };
-    const annotations = { [RECORD_ANNOTATION]: formatRecord(record, object) };
-    return { ...object, metadata: { ...object.metadata, annotations } };
-  };
+  const [ofWeb, ofApi] = [profileOf('team-a/web'), profileOf('team-a/api')];
+  const ownRole = { podExecutionRoleArn: RoleArn.of('arn:aws:iam::111122223333:role/own') };
   const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
 
-  for (const [what, object, ...sharers] of [
-    ['an object that shares its role with no other object', young()],
-    ['equal settings', young(alike), old({ ...alike, roleAdditionalPolicies: [extra, logs, extra] })],
-    ['an absent rolePath and "/"', young(), old({ rolePath: '/' })],
-    ['the older object', old(), young(other)],
-    ['the object whose profile has been ACTIVE, also if it is younger', serving(young()), old(other)],
+  for (const [what, object, sharers, ...profiles] of [
+    ['an object that shares its role with no other object', young(), []],
+    ['equal settings', young(alike), [old({ ...alike, roleAdditionalPolicies: [extra, logs, extra] })]],
+    ['an absent rolePath and "/"', young(), [old({ rolePath: '/' })]],
+    ['the older object', old(), [young(other)]],
+    ['the older object, if both serve', old(), [young(other)], ofWeb, ofApi],
+    ['the object that serves, also if it is younger', young(), [old(other)], ofWeb],
     [
-      'the older object, if the younger one has been ACTIVE with another role',
+      'the older object, if the younger one serves with another role',
       old(),
-      serving(young({ ...other, roleName: RoleName.of('Shared') }), 'own'),
+      [young(other)],
+      profileOf('team-a/web', ownRole),
     ],
-    ['the object with the earlier name, if both have the same age', roleSharer('a', OLD), roleSharer('b', OLD, other)],
-    ['a role of spec.roleARN', anObject({ spec: { roleARN } }), old(other)],
+    [
+      'the older object, if EKS is still creating the younger one’s profile',
+      old(),
+      [young(other)],
+      profileOf('team-a/web', { status: 'CREATING' }),
+    ],
+    ['the older object, if a namesake in another namespace serves', old(), [young(other)], profileOf('team-b/web')],
+    [
+      'the object with the earlier name, if both have the same age',
+      roleSharer('a', OLD),
+      [roleSharer('b', OLD, other)],
+    ],
+    ['a role of spec.roleARN', anObject({ spec: { roleARN } }), [old(other)]],
   ] as const)
-    it(`is undefined for ${what}`, () => expect(conflict(object, ...sharers)).to.equal(undefined));
+    it(`is undefined for ${what}`, () => expect(conflict(object, sharers, profiles)).to.equal(undefined));
 
-  for (const [what, object, sharers, by, settings] of [
+  for (const [what, object, sharers, by, settings, ...profiles] of [
     [
       'each setting that differs',
       young({ ...other, roleAdditionalPolicies: [logs], additionalTags: { team: 'a', only: 'mine' } }),
@@ -98,12 +118,22 @@ describe('settingsOfSharers', () => {
       ['additionalTags["Team"]'],
     ],
     ['the object with the earlier name', roleSharer('b', OLD, other), [roleSharer('a', OLD)], 'a', ['rolePath']],
+    ['the object that serves, also if it is younger', old(other), [young()], 'web', ['rolePath'], ofWeb],
     [
-      'the object whose profile has been ACTIVE, also if it is younger',
+      'the object that serves, also if its record is about another EKS cluster',
       old(other),
-      [serving(young())],
+      [anObject({ ...young(), record: { in: { ...HERE, eksCluster: EksClusterName.of('former') } } })],
       'web',
       ['rolePath'],
+      ofWeb,
+    ],
+    [
+      'the object that serves, before older ones',
+      roleSharer('x', YOUNGEST, other),
+      [old(), young()],
+      'web',
+      ['rolePath'],
+      ofWeb,
     ],
     [
       'the oldest object',
@@ -115,19 +145,19 @@ describe('settingsOfSharers', () => {
   ] as const)
     it(`names ${what}`, () => {
       const facts = { name: 'shared', other: `AWSFargateProfile team-a/${by}`, settings };
-      expect(conflict(object, ...sharers)).to.deep.include(facts);
+      expect(conflict(object, sharers, profiles)).to.deep.include(facts);
     });
 
   it('is about the profile if both objects have the same profile name', () => {
     const profileName = ProfileName.of('batch');
     const object = young({ ...other, profileName });
-    const found = settingsOfSharers(object, [old({ profileName })], SETTINGS).roleConflict;
+    const found = settingsOfSharers(object, [old({ profileName })], SETTINGS, []).roleConflict;
     expect(found?.name).to.equal('ProfileNotOwned');
     expect(found?.facts).to.include({ name: 'batch', whose: 'AWSFargateProfile team-a/api' });
   });
 
   it('tells the user which settings differ', () => {
-    const { roleConflict } = settingsOfSharers(young({ rolePath: '/mine/' }), [old()], SETTINGS);
+    const { roleConflict } = settingsOfSharers(young({ rolePath: '/mine/' }), [old()], SETTINGS, []);
     expect(roleConflict && messageOf(roleConflict)).to.include(
       'IAM role "shared" is also used by AWSFargateProfile team-a/api, and this object has different values for spec.rolePath. ',
     );
@@ -136,8 +166,8 @@ describe('settingsOfSharers', () => {
   it('counts the tags that an object has from the control plane', () => {
     const theirs = old({ additionalTags: { team: 'theirs' } });
     const settings = { ...SETTINGS, controlPlaneTags: { team: 'platform', 'cost-center': '1' } };
-    expect(settingsOfSharers(young(), [theirs], SETTINGS).roleConflict).to.equal(undefined);
-    const { roleConflict, keysOfOthers } = settingsOfSharers(young(), [theirs], settings);
+    expect(settingsOfSharers(young(), [theirs], SETTINGS, []).roleConflict).to.equal(undefined);
+    const { roleConflict, keysOfOthers } = settingsOfSharers(young(), [theirs], settings, []);
     expect(roleConflict?.facts).to.deep.include({ settings: ['additionalTags["team"]'] });
     expect(keysOfOthers).to.deep.equal(['team', 'cost-center']);
   });
@@ -145,8 +175,8 @@ describe('settingsOfSharers', () => {
   it('ignores a boundary of the spec where the operator requires one of all roles', () => {
     const limits = { ...NO_LIMITS, permissionsBoundary: extra };
     const theirs = old({ rolePermissionsBoundary: logs });
-    expect(settingsOfSharers(young(), [theirs], SETTINGS).roleConflict?.name).to.equal('RoleSettingsConflict');
-    expect(settingsOfSharers(young(), [theirs], { ...SETTINGS, limits }).roleConflict).to.equal(undefined);
+    expect(settingsOfSharers(young(), [theirs], SETTINGS, []).roleConflict?.name).to.equal('RoleSettingsConflict');
+    expect(settingsOfSharers(young(), [theirs], { ...SETTINGS, limits }, []).roleConflict).to.equal(undefined);
   });
 
   it('collects the folded keys of the tags that other objects want on the role, younger ones included', () => {
@@ -155,8 +185,30 @@ describe('settingsOfSharers', () => {
       old(),
       roleSharer('x', YOUNGEST, { additionalTags: { app: 'b' } }),
     ];
-    expect(settingsOfSharers(young(), sharers, SETTINGS).keysOfOthers).to.deep.equal(['team', 'app']);
+    expect(settingsOfSharers(young(), sharers, SETTINGS, []).keysOfOthers).to.deep.equal(['team', 'app']);
   });
+});
+
+describe('the strangers of settingsOfSharers', () => {
+  const [web, api] = [roleSharer('web', OLD), roleSharer('api', YOUNG)];
+  const strangersIn = (...profiles: readonly FargateProfile[]) =>
+    settingsOfSharers(web, [api], SETTINGS, profiles).strangers;
+
+  it('are the profiles with the role that belong to no object of the namespace which shares the role', () => {
+    const creating = profileOf('team-a/new', { status: 'CREATING' });
+    expect(
+      strangersIn(profileOf('team-a/web'), profileOf('team-a/api'), profileOf('team-a/old'), creating),
+    ).to.deep.equal(['of-team-a-old', 'of-team-a-new']);
+  });
+
+  for (const [what, profile] of [
+    ['belongs to an object of another namespace, which may name any role', profileOf('team-b/old')],
+    ['has no owner tag', profileOf('team-a/old', { tags: {} })],
+    ['uses another role', profileOf('team-a/old', { podExecutionRoleArn: aProfile().podExecutionRoleArn })],
+    ['EKS is deleting', profileOf('team-a/old', { status: 'DELETING' })],
+    ['EKS has failed to create', profileOf('team-a/old', { status: 'CREATE_FAILED' })],
+  ] as const)
+    it(`do not include a profile that ${what}`, () => expect(strangersIn(profile)).to.deep.equal([]));
 });
 
 describe('settingsOfSharers counts only objects of the same EKS cluster', () => {
@@ -165,7 +217,7 @@ describe('settingsOfSharers counts only objects of the same EKS cluster', () => 
   const counts = (other: AWSFargateProfile, object: AWSFargateProfile): boolean => {
     const tagged = { ...other, spec: { ...other.spec, additionalTags: { team: 'a' } } };
     const settings = { ...SETTINGS, place: { ...SETTINGS.place, account, region }, eksCluster };
-    return settingsOfSharers(object, [tagged], settings).keysOfOthers.length > 0;
+    return settingsOfSharers(object, [tagged], settings, []).keysOfOthers.length > 0;
   };
   const here = { in: { ...HERE, ...place } };
   const elsewhere = (over: object) => ({ in: { ...HERE, ...place, ...over } });

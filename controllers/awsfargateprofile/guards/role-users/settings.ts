@@ -3,16 +3,20 @@ import type { TypedStoreReader } from 'controller-runtime/cache';
 import { jsonEqual } from 'controller-runtime/json';
 import type { RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
-import type { AwsLocation } from '../../../../pkg/fargate/arns.ts';
+import type { FargateProfile } from '../../../../pkg/cloud/index.ts';
+import { type AwsLocation, parseRoleArn } from '../../../../pkg/fargate/arns.ts';
+import { isSameRoleName } from '../../../../pkg/fargate/names.ts';
 import { type OperatorLimits, requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
-import type { Tags } from '../../../../pkg/fargate/tags/tag-keys.ts';
+import { OWNER_TAG, type Tags, keepCase, ownerTagValue, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { SourcedTag } from '../../../../pkg/fargate/tags/tag-limits.ts';
 import { roleTagsOfUsers } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import { BY_ROLE, rolesOf } from '../../../shared/caches.ts';
-import { type KnownLocation, recordOf, roleEntryOf } from '../../../shared/record.ts';
+import type { KnownLocation } from '../../../shared/record.ts';
 import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
 import { currentProfileNameOf, roleNameOf, rolePathOf } from '../../../shared/profile-names.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
+import type { SharersSettings } from '../../model/desired-state.ts';
+import { ACTIVE, isGoing } from '../../model/profile-status.ts';
 import { isInEksCluster } from './live-users.ts';
 
 export interface RoleSettings {
@@ -21,13 +25,6 @@ export interface RoleSettings {
   readonly limits: OperatorLimits;
   /** The control plane's tags, which each object with spec.clusterName sets on its role too. */
   readonly controlPlaneTags: Tags;
-}
-
-export interface SharersSettings {
-  /** Set if an object with precedence wants different settings for the role. */
-  readonly roleConflict: Reason | undefined;
-  /** The lower-case keys of the tags that other objects want on the role. */
-  readonly keysOfOthers: readonly string[];
 }
 
 /** Returns the other objects in the namespace that want the same role name. Their EKS clusters may differ. */
@@ -48,37 +45,52 @@ export function findRoleSharers(
 
 /**
  * If objects want different settings for a shared role, one object's settings apply ({@link hasPrecedence}). Otherwise
- * each object's reconcile would undo the other's changes.
+ * each object's reconcile would undo the other's changes. `profiles` are the EKS cluster's profiles: an object may have
+ * lost its record, or got another one's, so only these show which objects have a profile here that uses the role.
  */
 export function settingsOfSharers(
   object: AWSFargateProfile,
   sharers: readonly AWSFargateProfile[],
-  { place, eksCluster, limits, controlPlaneTags }: RoleSettings,
+  settings: RoleSettings,
+  profiles: readonly FargateProfile[],
 ): SharersSettings {
-  const location = { account: place.account, region: place.region, eksCluster };
-  const boundary = requiredBoundary(limits, place);
-  const tagsOfObject = roleTagsOfUsers(object, controlPlaneTags);
-  const keysOfOthers = new Set<string>();
   const name = roleNameOf(object);
-  let first: { readonly other: AWSFargateProfile; readonly settings: readonly string[] } | undefined;
+  const users = profiles.filter(({ podExecutionRoleArn: arn }) => isSameRoleName(parseRoleArn(arn)?.name, name));
+  const { account, region } = settings.place;
+  const location = { account, region, eksCluster: settings.eksCluster };
+  const isServing: IsServing = ({ metadata }) =>
+    users.some((user) => user.status === ACTIVE && ownerIn(user) === ownerTagValue(metadata));
+  const keysOfOthers = new Set<string>();
+  let first: Difference | undefined;
   for (const other of sharers) {
-    if (!isInEksCluster(other, object, location)) continue;
-    const tags = roleTagsOfUsers(other, controlPlaneTags);
-    for (const folded of tags.keys()) keysOfOthers.add(folded);
-    if (!hasPrecedence(other, object, name) || (first !== undefined && !hasPrecedence(other, first.other, name)))
-      continue;
-    const settings = [...differingSettings(object, other, boundary), ...differingTags(tagsOfObject, tags)];
-    if (settings.length > 0) first = { other, settings };
+    if (!isInEksCluster(other, object, location) && !isServing(other)) continue;
+    for (const folded of roleTagsOfUsers(other, settings.controlPlaneTags).keys()) keysOfOthers.add(folded);
+    if (!hasPrecedence(other, object, isServing)) continue;
+    if (first !== undefined && !hasPrecedence(other, first.other, isServing)) continue;
+    const different = differingSettings(object, other, settings);
+    if (different.length > 0) first = { other, settings: different };
   }
   const roleConflict = name && first && conflictReason(object, name, first);
-  return { roleConflict, keysOfOthers: [...keysOfOthers] };
+  const strangers = users.filter((user) => !isGoing(user) && isOfStranger(user, object, sharers));
+  return { roleConflict, keysOfOthers: [...keysOfOthers], strangers: strangers.map((user) => user.name) };
 }
 
-function conflictReason(
-  object: AWSFargateProfile,
-  name: RoleName,
-  { other, settings }: { readonly other: AWSFargateProfile; readonly settings: readonly string[] },
-): Reason {
+const ownerIn = ({ tags }: FargateProfile): string | undefined => tagValue(tags, OWNER_TAG, keepCase);
+
+/** Other namespaces do not count, so that no tenant can delay another one's changes. */
+function isOfStranger(user: FargateProfile, object: AWSFargateProfile, sharers: readonly AWSFargateProfile[]): boolean {
+  const owner = ownerIn(user);
+  const isOfNamespace = owner?.startsWith(`${object.metadata.namespace}/`) === true;
+  return isOfNamespace && [object, ...sharers].every(({ metadata }) => ownerTagValue(metadata) !== owner);
+}
+
+interface Difference {
+  readonly other: AWSFargateProfile;
+  /** Fields below `spec`. */
+  readonly settings: readonly string[];
+}
+
+function conflictReason(object: AWSFargateProfile, name: RoleName, { other, settings }: Difference): Reason {
   const profile = currentProfileNameOf(object);
   const who = `AWSFargateProfile ${other.metadata.namespace}/${other.metadata.name}`;
   return currentProfileNameOf(other) === profile
@@ -86,39 +98,39 @@ function conflictReason(
     : newReason('RoleSettingsConflict', { name, other: who, settings, isProvisioned: isProvisioned(object) });
 }
 
-/**
- * An object whose profile has been ACTIVE with this role has precedence over an object whose profile has not, because
- * pods run with the first object's settings. A restore recreates the objects in any order, so age decides only between
- * equal objects.
- */
-function hasPrecedence(a: AWSFargateProfile, b: AWSFargateProfile, role: RoleName | undefined): boolean {
-  const hasServed = hasServedWith(a, role);
-  return hasServed === hasServedWith(b, role) ? isOlder(a, b) : hasServed;
-}
+/** Whether EKS has an ACTIVE profile of the object that uses the role. */
+type IsServing = (object: AWSFargateProfile) => boolean;
 
-/** A recorded role is `checked` once the object has matched its spec with the role. */
-const hasServedWith = (object: AWSFargateProfile, role: RoleName | undefined): boolean =>
-  role !== undefined && roleEntryOf(recordOf(object), role)?.checked === true;
+/**
+ * An object that serves has precedence over an object that does not, because pods run with the first object's settings.
+ * A restore recreates the objects in any order, so age decides only between equal objects.
+ */
+function hasPrecedence(a: AWSFargateProfile, b: AWSFargateProfile, isServing: IsServing): boolean {
+  const serves = isServing(a);
+  return serves === isServing(b) ? isOlder(a, b) : serves;
+}
 
 function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
   const [createdA, createdB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
   return createdA === createdB ? a.metadata.name < b.metadata.name : createdA < createdB;
 }
 
-/** `boundary` is the permissions boundary that the operator's limits require for every role. */
+/** Returns the fields below `spec` in which the objects differ. The operator's limits may require a boundary. */
 function differingSettings(
   objectA: AWSFargateProfile,
   objectB: AWSFargateProfile,
-  boundary: string | undefined,
+  { place, limits, controlPlaneTags }: RoleSettings,
 ): readonly string[] {
   const [a, b] = [objectA.spec, objectB.spec];
-  const isSameBoundary = boundary !== undefined || a.rolePermissionsBoundary === b.rolePermissionsBoundary;
+  const isSameBoundary =
+    requiredBoundary(limits, place) !== undefined || a.rolePermissionsBoundary === b.rolePermissionsBoundary;
   return [
     ...(rolePathOf(objectA) === rolePathOf(objectB) ? [] : ['rolePath']),
     ...(isSameBoundary ? [] : ['rolePermissionsBoundary']),
     ...(jsonEqual(sorted(a.roleAdditionalPolicies), sorted(b.roleAdditionalPolicies))
       ? []
       : ['roleAdditionalPolicies']),
+    ...differingTags(roleTagsOfUsers(objectA, controlPlaneTags), roleTagsOfUsers(objectB, controlPlaneTags)),
   ];
 }
 
