@@ -27,7 +27,7 @@ export function newManagerMetrics(registry: Registry) {
     aws: awsMetrics(registry),
     schema: schemaMetrics(registry),
     profiles: profileMetrics(registry),
-    clusterQueue: clusterQueueMetrics(registry),
+    queueKey: clusterQueueMetrics(registry),
     caches: cacheMetrics(registry, 'capaf_cache_age_seconds'),
     unreadableObjects: unreadableObjectMetrics(registry),
     /** `at` is in ms since 1970. */

@@ -112,7 +112,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
     concurrency,
     resync,
     openPods: newOpenPods(env.connectToServer, clock, count),
-    clusterQueueMetrics: metrics.clusterQueue,
+    clusterQueueMetrics: metrics.queueKey,
     profileMetrics: metrics.profiles,
   });
 

@@ -56,7 +56,7 @@ const steady = (plan: Plan): Plan => ({
  */
 const LOOK: Ms = 30_000;
 const POLL: Ms = 5_000;
-const QUEUE = 'clusterQueue';
+const QUEUE = 'queueKey';
 
 interface Run {
   /** The names of the objects whose changes EKS has finished, in that order. */

@@ -51,9 +51,9 @@ describe('ClusterQueues', () => {
     ({ clusterQueues } = world);
   });
 
-  const take = (object: AWSFargateProfile, clusterQueue = QUEUE): ClusterQueueWait | undefined =>
+  const take = (object: AWSFargateProfile, queueKey = QUEUE): ClusterQueueWait | undefined =>
     clusterQueues.take(
-      clusterQueue,
+      queueKey,
       object,
       `team-a_${object.metadata.name}`,
       object.metadata.deletionTimestamp === undefined ? 'being created' : 'being deleted',
@@ -63,9 +63,9 @@ describe('ClusterQueues', () => {
     if (wait.kind === 'closed') return `closed for ${wait.remaining}`;
     return `${wait.ahead} is ${wait.doing}${wait.isForeign ? ', as a stranger' : ''}`;
   };
-  const turnOf = (object: AWSFargateProfile, clusterQueue = QUEUE): string => {
-    const wait = take(object, clusterQueue);
-    if (wait === undefined) clusterQueues.release(clusterQueue, object);
+  const turnOf = (object: AWSFargateProfile, queueKey = QUEUE): string => {
+    const wait = take(object, queueKey);
+    if (wait === undefined) clusterQueues.release(queueKey, object);
     return describeWait(wait);
   };
   /**

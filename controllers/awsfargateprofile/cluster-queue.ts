@@ -66,7 +66,7 @@ export interface ClusterQueuesOptions {
 
 export class ClusterQueues {
   private readonly options: ClusterQueuesOptions;
-  private readonly clusterQueues = new Lru<ClusterQueue>({ maxEntries: MOST_QUEUES });
+  private readonly queues = new Lru<ClusterQueue>({ maxEntries: MOST_QUEUES });
   /** The keys of objects whose running reconcile does not have to wait. They need not be woken. */
   private readonly reconciling = new Set<string>();
 
@@ -81,13 +81,12 @@ export class ClusterQueues {
    * - is the first or second of its cluster and has no role yet, which it can create without a turn;
    * - is the first of its cluster, unless the queue is closed or a change of this manager's objects is in progress.
    */
-  findAhead(clusterQueue: string, object: AWSFargateProfile): ClusterQueueWait | undefined {
-    if (!wantsTurn(object) || this.isStoppedOtherwise(object) || this.isInFlight(clusterQueue, object))
-      return undefined;
+  findAhead(queueKey: string, object: AWSFargateProfile): ClusterQueueWait | undefined {
+    if (!wantsTurn(object) || this.isStoppedOtherwise(object) || this.isInFlight(queueKey, object)) return undefined;
     const [first = object, second] = this.firstTwo(turnGroupOf(object));
     const isFirst = isSame(first, object);
     if ((isFirst || isSame(second, object)) && hasToPrepare(object)) return undefined;
-    const busy = this.findBusy(clusterQueue, object);
+    const busy = this.findBusy(queueKey, object);
     // Only the first object asks EKS whether another client's change has ended. It then wakes the objects behind it.
     if (isFirst && (busy === undefined || (busy.kind === 'wait' && busy.isForeign))) return undefined;
     const wait = busy ?? waitFor(first);
@@ -108,41 +107,41 @@ export class ClusterQueues {
    * waiting objects show `doing` for seconds, so it has to be true both before the request and while EKS makes the
    * change.
    */
-  take(clusterQueue: string, object: AWSFargateProfile, profile: string, doing: string): ClusterQueueWait | undefined {
+  take(queueKey: string, object: AWSFargateProfile, profile: string, doing: string): ClusterQueueWait | undefined {
     const [first] = wantsTurn(object) ? this.firstTwo(turnGroupOf(object)) : [];
     const isBehind = first !== undefined && isBefore(first, object);
-    const wait = this.findBusy(clusterQueue, object, profile) ?? (isBehind ? waitFor(first) : undefined);
+    const wait = this.findBusy(queueKey, object, profile) ?? (isBehind ? waitFor(first) : undefined);
     if (wait !== undefined) {
       this.endReconcile(object);
       return wait;
     }
-    this.update(clusterQueue, { turn: { profile, doing, by: idOf(object) } });
+    this.update(queueKey, { turn: { profile, doing, by: idOf(object) } });
     return undefined;
   }
 
-  release(clusterQueue: string, object: AWSFargateProfile): void {
-    if (this.get(clusterQueue).turn?.by !== idOf(object)) return;
-    this.update(clusterQueue, { turn: undefined });
-    this.wakeIfFree(clusterQueue, object);
+  release(queueKey: string, object: AWSFargateProfile): void {
+    if (this.get(queueKey).turn?.by !== idOf(object)) return;
+    this.update(queueKey, { turn: undefined });
+    this.wakeIfFree(queueKey, object);
   }
 
   /** Records that EKS is changing `profile`. `by` is the object that owns the profile, if this is known. */
-  saw(clusterQueue: string, profile: string, doing: string, by?: Pick<AWSFargateProfile, 'metadata'>): void {
-    const { inFlight: known } = this.get(clusterQueue);
+  saw(queueKey: string, profile: string, doing: string, by?: Pick<AWSFargateProfile, 'metadata'>): void {
+    const { inFlight: known } = this.get(queueKey);
     const owner = by === undefined ? (known?.profile === profile ? known.by : undefined) : idOf(by);
-    this.update(clusterQueue, { inFlight: { profile, doing, by: owner, seenAt: this.options.clock.monotonic() } });
+    this.update(queueKey, { inFlight: { profile, doing, by: owner, seenAt: this.options.clock.monotonic() } });
   }
 
   /** Called when a reconcile of the object has seen that EKS is not changing the profile. */
-  sawNoChange(clusterQueue: string, profile: string, object: AWSFargateProfile): void {
-    if (this.get(clusterQueue).inFlight?.profile !== profile) return;
-    this.update(clusterQueue, { inFlight: undefined });
-    this.wakeIfFree(clusterQueue, object);
+  sawNoChange(queueKey: string, profile: string, object: AWSFargateProfile): void {
+    if (this.get(queueKey).inFlight?.profile !== profile) return;
+    this.update(queueKey, { inFlight: undefined });
+    this.wakeIfFree(queueKey, object);
   }
 
   /** Updates the queue after a reconcile has read `profiles` from EKS. `own` are the names of the object's profiles. */
   compare(
-    clusterQueue: string,
+    queueKey: string,
     object: AWSFargateProfile,
     profiles: readonly Pick<FargateProfile, 'name' | 'status'>[],
     own: readonly string[],
@@ -150,28 +149,28 @@ export class ClusterQueues {
     for (const { name, status } of profiles) {
       const doing = describeTransit(status);
       if (doing === undefined) continue;
-      if (own.includes(name)) this.saw(clusterQueue, name, doing, object);
+      if (own.includes(name)) this.saw(queueKey, name, doing, object);
       // `profiles` may be older than what the queue contains, so another object's profile only fills an empty queue.
-      else if (this.get(clusterQueue).inFlight === undefined) this.saw(clusterQueue, name, doing);
+      else if (this.get(queueKey).inFlight === undefined) this.saw(queueKey, name, doing);
     }
     for (const name of own)
       if (describeTransit(profiles.find((each) => each.name === name)?.status) === undefined)
-        this.sawNoChange(clusterQueue, name, object);
+        this.sawNoChange(queueKey, name, object);
   }
 
-  close(clusterQueue: string, span: Ms, because: string): void {
-    const until = Math.max(this.get(clusterQueue).closed.until, this.options.clock.monotonic() + span);
-    this.update(clusterQueue, { closed: { until, because } });
+  close(queueKey: string, span: Ms, because: string): void {
+    const until = Math.max(this.get(queueKey).closed.until, this.options.clock.monotonic() + span);
+    this.update(queueKey, { closed: { until, because } });
   }
 
   /** Called when no reconcile watches this object's changes anymore, for example because it is paused or gone. */
   abandon(key: ObjectKey): void {
-    for (const [clusterQueue, { inFlight }] of this.clusterQueues.entries()) {
+    for (const [queueKey, { inFlight }] of this.queues.entries()) {
       if (inFlight?.by !== keyText(key)) continue;
-      this.update(clusterQueue, { inFlight: { ...inFlight, by: undefined } });
+      this.update(queueKey, { inFlight: { ...inFlight, by: undefined } });
       const lookup = this.options.caches.profiles.lookup(key);
       const object = lookup.kind === 'found' ? this.decode(lookup.object) : undefined;
-      this.wakeFirsts([object && turnGroupOf(object), turnGroupOfLocation(clusterQueue)]);
+      this.wakeFirsts([object && turnGroupOf(object), turnGroupOfLocation(queueKey)]);
     }
   }
 
@@ -217,10 +216,10 @@ export class ClusterQueues {
   }
 
   /** Wakes the first two objects if the queue is free. Omits `object`, because its reconcile is running anyway. */
-  private wakeIfFree(clusterQueue: string, object: AWSFargateProfile): void {
-    const { turn, inFlight } = this.get(clusterQueue);
+  private wakeIfFree(queueKey: string, object: AWSFargateProfile): void {
+    const { turn, inFlight } = this.get(queueKey);
     if (turn === undefined && inFlight === undefined)
-      this.wakeFirsts([turnGroupOf(object), turnGroupOfLocation(clusterQueue)], object);
+      this.wakeFirsts([turnGroupOf(object), turnGroupOfLocation(queueKey)], object);
   }
 
   private wakeFirsts(groups: readonly (string | undefined)[], except?: AWSFargateProfile): void {
@@ -238,9 +237,9 @@ export class ClusterQueues {
   }
 
   /** Returns the change for which the object has to wait. `profile` is the profile that the object would change. */
-  private findBusy(clusterQueue: string, object: AWSFargateProfile, profile?: string): ClusterQueueWait | undefined {
+  private findBusy(queueKey: string, object: AWSFargateProfile, profile?: string): ClusterQueueWait | undefined {
     const now = this.options.clock.monotonic();
-    const { turn, inFlight, closed } = this.get(clusterQueue);
+    const { turn, inFlight, closed } = this.get(queueKey);
     if (closed.until > now) return { kind: 'closed', remaining: closed.until - now, because: closed.because };
     if (turn !== undefined && turn.by !== idOf(object))
       return { kind: 'wait', ahead: turn.profile, doing: turn.doing, isForeign: false };
@@ -249,8 +248,8 @@ export class ClusterQueues {
     return { kind: 'wait', ahead, doing, isForeign: by === undefined };
   }
 
-  private isInFlight(clusterQueue: string, object: AWSFargateProfile): boolean {
-    return this.get(clusterQueue).inFlight?.by === idOf(object) || hasChangeInProgress(object);
+  private isInFlight(queueKey: string, object: AWSFargateProfile): boolean {
+    return this.get(queueKey).inFlight?.by === idOf(object) || hasChangeInProgress(object);
   }
 
   private isStoppedOtherwise(object: AWSFargateProfile): boolean {
@@ -279,12 +278,12 @@ export class ClusterQueues {
     return isRight(decoded) ? decoded.right : undefined;
   }
 
-  private get(clusterQueue: string): ClusterQueue {
-    return this.clusterQueues.peek(clusterQueue) ?? FREE;
+  private get(queueKey: string): ClusterQueue {
+    return this.queues.peek(queueKey) ?? FREE;
   }
 
-  private update(clusterQueue: string, change: Partial<ClusterQueue>): void {
-    this.clusterQueues.set(clusterQueue, { ...this.get(clusterQueue), ...change });
+  private update(queueKey: string, change: Partial<ClusterQueue>): void {
+    this.queues.set(queueKey, { ...this.get(queueKey), ...change });
   }
 }
 

@@ -122,7 +122,7 @@ async function makeChange(
     if (isQueuedMutation(mutation)) updateClusterQueue(clusterQueues, reconcile, mutation, outcome, reason);
     return reason && tolerate(change, reason, execution);
   } finally {
-    clusterQueues.release(reconcile.clusterQueue, reconcile.object);
+    clusterQueues.release(reconcile.queueKey, reconcile.object);
   }
 }
 
@@ -165,16 +165,15 @@ function recordProfileFailure(reconcile: ReconcileState, mutation: Mutation, clo
 
 function updateClusterQueue(
   clusterQueues: ClusterQueues,
-  { clusterQueue, object }: ReconcileState,
+  { queueKey, object }: ReconcileState,
   mutation: Mutation,
   outcome: MutationOutcome,
   reason: Reason | undefined,
 ): void {
-  if (outcome.kind === 'done') clusterQueues.saw(clusterQueue, subjectOf(mutation), describeQueued(mutation), object);
+  if (outcome.kind === 'done') clusterQueues.saw(queueKey, subjectOf(mutation), describeQueued(mutation), object);
   else if (outcome.kind === 'siblingBusy')
-    clusterQueues.saw(clusterQueue, outcome.by, describeTransit(outcome.doing) ?? outcome.doing);
-  else if (reason?.name === 'ClusterUpdating')
-    clusterQueues.close(clusterQueue, reason.facts.remaining, reason.facts.said);
+    clusterQueues.saw(queueKey, outcome.by, describeTransit(outcome.doing) ?? outcome.doing);
+  else if (reason?.name === 'ClusterUpdating') clusterQueues.close(queueKey, reason.facts.remaining, reason.facts.said);
 }
 
 /** Returns why AWS has not made the change, or `undefined` if it has. */

@@ -51,7 +51,7 @@ interface Unwritten {
   /** The changes that this reconcile has sent to AWS. If the write fails, events still report them. */
   readonly steps: readonly Step[];
   /**
-   * Updates the memory. Called only after a successful write: after a failed write, status still shows the earlier
+   * Updates the retry state. Called only after a successful write: after a failed write, status still shows the earlier
    * wait.
    */
   readonly remember?: (state: RetryState) => RetryState;
@@ -71,7 +71,7 @@ export class Finisher {
     const reason = reasonOf(result);
     if (reason !== undefined && isUnreported(reason))
       return this.finishUnreported(object, reason, execution?.steps, context);
-    const remember = this.memoryAfter(result);
+    const remember = this.retryStateAfter(result);
     const state = remember(retryStore.get(object));
     const reconcile: CompletedReconcile = {
       ...result,
@@ -150,7 +150,7 @@ export class Finisher {
     }
     // The API server rejected the status, or the object is paused and gets none. Only an event can inform users.
     this.recordEvents(object, [warningFor(reason)]);
-    this.remember(object, this.memoryAfter({ object, end: reason }));
+    this.remember(object, this.retryStateAfter({ object, end: reason }));
     return this.requeue({ end: reason }, this.options.retryStore.get(object));
   }
 
@@ -220,14 +220,14 @@ export class Finisher {
     return requeueAfter(result, pending, this.options);
   }
 
-  private memoryAfter(result: ReconcileResult): (state: RetryState) => RetryState {
+  private retryStateAfter(result: ReconcileResult): (state: RetryState) => RetryState {
     const reason = reasonOf(result);
     const now = this.options.clock.monotonic();
     return (state) =>
       reason === undefined ? withSuccess(state, noticesOf(result), now) : withWait(state, reason, now);
   }
 
-  /** Updates the memory. This may change the order in which the EKS cluster's objects get their turn. */
+  /** Updates the retry state. This may change the order in which the EKS cluster's objects get their turn. */
   private remember(object: AWSFargateProfile, change: (state: RetryState) => RetryState): void {
     const { clusterQueues, retryStore } = this.options;
     const wasStopped = retryStore.isStoppedOtherwise(object);

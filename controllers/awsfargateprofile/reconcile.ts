@@ -224,11 +224,11 @@ export class Reconciler {
     if (recorded === undefined) return CONFLICT;
     const { object, record } = recorded;
     const { region, eksCluster } = goal.target;
-    const clusterQueue = formatLocation({ account: session.account, region, eksCluster });
+    const queueKey = formatLocation({ account: session.account, region, eksCluster });
     // Without its status, for example after a move, an object at rest may look unfinished. Only EKS shows the
     // difference, so this object does not wait for its turn.
     const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
-    const wait = mayBeAtRest ? undefined : clusterQueues.findAhead(clusterQueue, object);
+    const wait = mayBeAtRest ? undefined : clusterQueues.findAhead(queueKey, object);
     if (wait !== undefined)
       return endEarly(object, findSpecProblem(object, inputs.right) ?? reasonForWait(wait, eksCluster));
 
@@ -238,7 +238,7 @@ export class Reconciler {
     clusterQueues.beginReconcile(object);
     try {
       const decided = await roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
-        this.decide(object, goal, { session, inputs: inputs.right, record, clusterQueue }, context),
+        this.decide(object, goal, { session, inputs: inputs.right, record, queueKey }, context),
       );
       if (decided === undefined)
         return await endEarly(
@@ -350,7 +350,7 @@ export class Reconciler {
   private async readAws(
     looking: Looking,
     { target, unwanted, abandonment }: PursueGoal,
-    { session, clusterQueue }: AwsWork,
+    { session, queueKey }: AwsWork,
     { signal }: ReconcileContext,
   ): Promise<E.Either<Reason, Observed>> {
     const call = callContext(target, { session, abandonment });
@@ -359,12 +359,7 @@ export class Reconciler {
     if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, call));
     if (seen.right.depth === 'survey')
       retryStore.update(looking.object, (state) => withSurvey(state, clock.monotonic(), random));
-    this.options.clusterQueues.compare(
-      clusterQueue,
-      looking.object,
-      seen.right.profiles,
-      ownNames(looking, seen.right),
-    );
+    this.options.clusterQueues.compare(queueKey, looking.object, seen.right.profiles, ownNames(looking, seen.right));
     const read = await this.accessEntries.complete(session, { target, abandonment }, looking, seen.right, signal);
     if (E.isLeft(read)) return read;
     const protection =
@@ -393,15 +388,18 @@ export class Reconciler {
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
     if (updated.elsewhere.length > 0) retryStore.update(object, withoutSurvey);
     const settings = roleSettingsOf(inputs);
+    const isKnown = (owner: ObjectKey): boolean => profiles.lookup(owner).kind === 'found';
     const ofSharers =
-      settings && settingsOfSharers(object, findRoleSharers(object, profiles), settings, observed.profiles);
+      settings && settingsOfSharers(object, findRoleSharers(object, profiles), settings, observed.profiles, isKnown);
+    // A glance does not show the profiles of the sharers, so it would not show the conflict.
+    if (ofSharers?.roleConflict !== undefined) retryStore.update(object, withoutSurvey);
     return desiredFor(object, { ...inputs, ...ofSharers }, updated, observed, session.now());
   }
 
   private async changeAws(
     before: AWSFargateProfile,
     { target }: PursueGoal,
-    { session, inputs, clusterQueue }: AwsWork,
+    { session, inputs, queueKey }: AwsWork,
     { desired, observed }: { readonly desired: Desired; readonly observed: Observed },
     context: ReconcileContext,
   ): Promise<ReconcileResult> {
@@ -422,7 +420,7 @@ export class Reconciler {
       controlPlaneTags: inputs.controlPlaneFacts?.controlPlaneTags ?? {},
       session,
       retry: retryStore.handleFor(before),
-      clusterQueue,
+      queueKey,
       signal: context.signal,
     };
     const execution: Execution = { end: 'inSync', steps: [], notices: [], kept: [...planned.kept] };
@@ -489,7 +487,7 @@ interface AwsWork {
   readonly inputs: DesiredInputs;
   /** The record before AWS was read. */
   readonly record: ProfileRecord;
-  readonly clusterQueue: string;
+  readonly queueKey: string;
 }
 
 type EarlyResult = Pick<ReconcileResult, 'object' | 'isAuthenticated'> & { readonly end: Reason };

@@ -63,11 +63,11 @@ interface Recovery {
 
 export const NO_RETRY_STATE: RetryState = {};
 
-/** Returns how long the object has waited for `reason`: 0 if it waits for another reason or does not wait. */
-/** How long the object has waited for the turn that it now gets. */
+/** Returns how long the object has waited for the turn that it now gets. */
 export const turnWait = ({ waiting }: RetryState, now: Ms): Ms =>
   waiting?.name === 'WaitingForSibling' || waiting?.name === 'ClusterUpdating' ? now - waiting.since : 0;
 
+/** Returns how long the object has waited for `reason`: 0 if it waits for another reason or does not wait. */
 export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>, now: Ms): Ms {
   return waiting?.name === reason.name ? now - waiting.since : 0;
 }

@@ -10,7 +10,7 @@ import {
   needsAccountToJoin,
 } from '../shared/control-plane/joined-control-plane.ts';
 import { type AWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
-import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER } from '../shared/caches.ts';
+import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER, referrersOf } from '../shared/caches.ts';
 import { hasFinalizer } from '../shared/object-state.ts';
 import { type ClusterState, type ControlPlanes, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
 import { type ProfileDeleterOptions, ProfileDeleter } from './delete-profiles.ts';
@@ -53,7 +53,9 @@ export class TeardownReconciler {
     // The AWSFargateProfile controller reports objects that cannot be decoded.
     const decoded = profiles.flatMap((each) => (E.isRight(each.decoded) ? [each.decoded.right] : []));
     const cause = teardownCause(key, controlPlanes);
-    const deletions = await this.profileDeleter.deleteProfiles(key, profilesToDelete(state, decoded), cause, context);
+    const isPaused = this.isPausedByAnother(controlPlanes.current);
+    const toDelete = profilesToDelete(state, decoded).filter(({ spec }) => spec.clusterName !== undefined || !isPaused);
+    const deletions = await this.profileDeleter.deleteProfiles(key, toDelete, cause, context);
     if (E.isLeft(deletions)) return deletions.left;
     const finalizers = await this.syncFinalizers(key, inputs.right, context);
     // A wait for another manager's AWSFargateProfile must not delay the next attempt to delete this manager's.
@@ -61,6 +63,16 @@ export class TeardownReconciler {
     const requeue = finalizers.kind === 'done' || isOnlyWaiting ? deletions.right : finalizers;
     return requeue.kind === 'done' && account === 'unknown' ? ACCOUNT_UNKNOWN : requeue;
   };
+
+  /** AWSFargateProfiles with spec.eksCluster are paused by each Cluster that refers to the control plane. */
+  private isPausedByAnother(controlPlane: KubeObject | undefined): boolean {
+    const { clusters } = this.options;
+    const referrers = controlPlane === undefined ? [] : referrersOf(controlPlane, clusters);
+    return referrers.some((each) => {
+      const lookup = clusters.lookup(each);
+      return lookup.kind === 'found' && (E.isLeft(lookup.decoded) || lookup.decoded.right.paused);
+    });
+  }
 
   /**
    * Learns the control plane's AWS account, which matters only if an AWSFargateProfile's EKS cluster and the control

@@ -6,7 +6,7 @@ const STEPS = [
   'reasons',
   'goal',
   'model',
-  // Reports depend only on the plan, not on how the plan is made, on the record's update, on memory, or on the AWS calls.
+  // Reports depend only on the plan, not on how the plan is made, on the record's update, on the retry state, or on AWS calls.
   'report',
   'overlap',
   'managed-elsewhere.ts',

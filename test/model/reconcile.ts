@@ -244,8 +244,8 @@ function remember({ retryStore, clusterQueues }: Kept, { retries, clusterQueues:
     const metadata = { ...keyOf(name), uid, resourceVersion: '' };
     retryStore.update({ metadata }, () => state);
   }
-  for (const [clusterQueue, facts] of Object.entries(known))
-    clusterQueues['clusterQueues'].set(clusterQueue, { turn: undefined, ...facts });
+  for (const [queueKey, facts] of Object.entries(known))
+    clusterQueues['queues'].set(queueKey, { turn: undefined, ...facts });
 }
 
 function memoryOf({ retryStore, clusterQueues }: Kept): Memory {
@@ -264,8 +264,8 @@ function memoryOf({ retryStore, clusterQueues }: Kept): Memory {
   return {
     retries: Object.fromEntries(retries.map(([key, entry]) => [key.slice(key.indexOf('/') + 1), entry])),
     clusterQueues: Object.fromEntries(
-      [...clusterQueues['clusterQueues'].entries()].map(([clusterQueue, { inFlight, closed }]) => [
-        clusterQueue,
+      [...clusterQueues['queues'].entries()].map(([queueKey, { inFlight, closed }]) => [
+        queueKey,
         { inFlight, closed: closed.until <= NOW ? { until: LONG_AGO, because: '' } : closed },
       ]),
     ),

@@ -177,6 +177,20 @@ describe('the EKS access entry of a role', () => {
       await world.deleteAndFinish(WEB);
     };
 
+    it('is not reported as missing if the ConfigMap aws-auth admits the role', async () => {
+      const world = new SimulatedWorld();
+      world.aws.admin.setCluster({ name: EKS_CLUSTER, authenticationMode: 'API_AND_CONFIG_MAP' });
+      putBroughtRole(world);
+      await startUntilReady(world, { roleARN });
+      world.aws.admin.setCluster({ name: EKS_CLUSTER, awsAuthRoleArns: [roleARN] });
+      world.aws.admin.removeAccessEntry({ cluster: EKS_CLUSTER, principalArn: roleARN });
+      await world.clock.advance(20 * MINUTE);
+      recreateRole(world);
+      await world.clock.advance(HOUR);
+      expect([canPodsJoin(world), world.isReady(WEB)]).to.deep.equal([true, true]);
+      await world.deleteAndFinish(WEB);
+    });
+
     it('is reported as outdated if the object has lost its record and status', async () => {
       const world = new ReplaceableWorld();
       putBroughtRole(world);

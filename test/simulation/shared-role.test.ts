@@ -5,7 +5,7 @@ import { PAUSED_ANNOTATION, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
-import { CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { statusOf } from './world/problems.ts';
 import { recordAnnotation } from './world/records.ts';
 import { HOUR, REPLACE, ReplaceableWorld } from './world/replaceable-world.ts';
@@ -251,6 +251,19 @@ describe('a role that serves the profile of a younger object', () => {
       expect(world.condition('api')?.message).to.include('is also used by AWSFargateProfile default/web');
     });
 
+  it('keeps the settings of this object, whose profile is recreated, if the profile is deleted in AWS', async () => {
+    const { world } = await disputed();
+    world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'default_web' });
+    await world.until(
+      'the profile is recreated',
+      () => world.names.includes('default_web') && world.shown() === 'True/Ready',
+      HOUR,
+    );
+    await world.clock.advance(HOUR);
+    expect(policiesIn(world)).to.include(READ_POLICY);
+    expect(world.condition('api', 'Stalled')?.reason).to.equal('RoleSettingsConflict');
+  });
+
   it('keeps the settings of this object until the object is deleted', async () => {
     const { world } = await disputed();
     world.delete('web');
@@ -274,9 +287,8 @@ describe('a role with the Fargate profile of an object that no manager here has'
     await world.clock.advance(2 * HOUR);
     expect(policiesIn(world)).to.include(READ_POLICY);
     expect(world.condition('api')?.message).to.equal(
-      'IAM role "shared-pods" is also used by Fargate profile "default_web", which belongs to no ' +
-        'AWSFargateProfile with this role in this management cluster, and the role differs from this ' +
-        "object's spec.roleAdditionalPolicies. Change " +
+      'IAM role "shared-pods" is also used by Fargate profile "default_web", whose AWSFargateProfile is not in this ' +
+        "management cluster, and the role differs from this object's spec.roleAdditionalPolicies. Change " +
         'spec.roleAdditionalPolicies to match the role, delete that Fargate profile if nobody needs it, or give this ' +
         'object another role with spec.roleName. Until then the controller keeps these settings of the role, and makes ' +
         'no other changes in AWS for this object.',
@@ -285,6 +297,24 @@ describe('a role with the Fargate profile of an object that no manager here has'
     await world.until('api is Ready', () => world.condition('api')?.reason === 'Ready', HOUR);
     expect(policiesIn(world)).to.deep.equal([EKS_POLICY]);
     await world.deleteAndFinish('api');
+  });
+
+  it('gets the permissions boundary that the operator requires, although a deletion has retained the profile', async () => {
+    const world = new ReplaceableWorld();
+    const boundary = world.aws.admin.putPolicy({ account: ACCOUNT, name: 'bound' });
+    world.start();
+    world.applyWith('api', SHARED);
+    await world.ready('api');
+    world.applyWith('web', { ...SHARED, deletionPolicy: 'Retain' });
+    await world.ready('web');
+    world.delete('web');
+    await world.gone('web');
+    await world.stopAll();
+    world.start('--require-permissions-boundary=arn:aws:iam::*:policy/bound');
+    await world.until('the boundary', () => world.role('', 'shared-pods')?.permissionsBoundary === boundary, HOUR);
+    await world.ready('api');
+    world.delete('api');
+    await world.gone('api');
   });
 
   for (const isLater of [false, true])
@@ -309,4 +339,42 @@ describe('a role with the Fargate profile of an object that no manager here has'
       away.patch(PLURAL, 'api', { spec: policy });
       await away.ready('api');
     });
+});
+
+describe('a role that another object uses with spec.roleARN', () => {
+  it('follows the spec of the object that manages it', async () => {
+    const world = new SimulatedWorld();
+    world.start();
+    world.applyWith('api', { ...SHARED, roleAdditionalPolicies: [READ_POLICY] });
+    await world.ready('api');
+    world.applyWith('web', { roleARN: world.role('', 'shared-pods')?.arn });
+    await world.ready('web');
+    world.patch(PLURAL, 'api', { spec: { roleAdditionalPolicies: [] } });
+    await world.until('the policy is detached', () => policiesIn(world)?.includes(READ_POLICY) === false, HOUR);
+    await world.ready('api');
+    world.delete('web');
+    await world.gone('web');
+    await world.deleteAndFinish('api');
+  });
+});
+
+describe('two objects that serve with a role, and want different settings', () => {
+  it('report a conflict all the time, also between two surveys', async () => {
+    const world = new ReplaceableWorld();
+    const rolePermissionsBoundary = world.aws.admin.putPolicy({ account: ACCOUNT, name: 'bound' });
+    world.start('--require-permissions-boundary=arn:aws:iam::*:policy/bound');
+    world.applyWith('api', { ...SHARED, rolePermissionsBoundary });
+    await world.ready('api');
+    await world.clock.advance(10 * MINUTE);
+    world.applyWith('web', SHARED);
+    await world.ready('web');
+    await world.stopAll();
+    // The operator no longer requires the boundary, so the specs differ now.
+    world.start();
+    await stalled(world, 'web');
+    for (let minute = 0; minute < 180; minute += 1) {
+      await world.clock.advance(MINUTE);
+      expect(world.condition('web', 'Stalled')?.reason).to.equal('RoleSettingsConflict');
+    }
+  });
 });

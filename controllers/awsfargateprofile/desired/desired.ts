@@ -158,8 +158,8 @@ function desiredProfileAndRole(
   const { capaRoleNames } = common.identity;
   const isKept = inUse !== undefined && (capaRoleNames.includes(inUse) || isOwnRole(inUse));
   const { keysOfOthers = [], strangers = [] } = inputs;
-  const ofSharers = { keysOfOthers, strangers };
-  const role = desiredRole(object, controlPlaneFacts, common, { inUse: isKept ? inUse : undefined, ...ofSharers });
+  const ofRole = { inUse: isKept ? inUse : undefined, keysOfOthers, strangers };
+  const role = desiredRole(object, controlPlaneFacts, common, ofRole);
   return E.map((each: DesiredRole) => ({ profile: profile.right, role: each }))(role);
 }
 

@@ -27,7 +27,7 @@ export interface ReconcileState {
   readonly controlPlaneTags: Tags;
   readonly session: Session;
   readonly retry: RetryHandle;
-  readonly clusterQueue: string;
+  readonly queueKey: string;
   /** Set if this reconcile deletes a drained profile. */
   drained?: Drained;
   readonly signal: AbortSignal;

@@ -118,8 +118,8 @@ export function takeTurn({
 }: Pick<PreparationServices, 'clusterQueues' | 'recordTurnSpan' | 'clock'>): Preparation {
   return async (mutation, reconcile) => {
     if (!isQueuedMutation(mutation)) return undefined;
-    const { clusterQueue, object, target } = reconcile;
-    const take = () => clusterQueues.take(clusterQueue, object, subjectOf(mutation), describeTurn(mutation));
+    const { queueKey, object, target } = reconcile;
+    const take = () => clusterQueues.take(queueKey, object, subjectOf(mutation), describeTurn(mutation));
     let wait = take();
     if (wait?.kind === 'wait' && wait.isForeign) {
       await askAgain(clusterQueues, reconcile, wait.ahead);
@@ -140,14 +140,14 @@ export const reasonForWait = (wait: ClusterQueueWait, cluster: string): Reason =
 
 async function askAgain(
   clusterQueues: ClusterQueues,
-  { session, target, clusterQueue, object }: ReconcileState,
+  { session, target, queueKey, object }: ReconcileState,
   profile: string,
 ): Promise<void> {
   const lookup = await session.profiles.describe(target.eksCluster, ProfileName.of(profile));
   if (E.isLeft(lookup)) return;
   const doing = lookup.right.kind === 'found' ? describeTransit(lookup.right.profile.status) : undefined;
-  if (doing === undefined) clusterQueues.sawNoChange(clusterQueue, profile, object);
-  else clusterQueues.saw(clusterQueue, profile, doing);
+  if (doing === undefined) clusterQueues.sawNoChange(queueKey, profile, object);
+  else clusterQueues.saw(queueKey, profile, doing);
 }
 
 /**

@@ -39,7 +39,7 @@ export function* ensureAccessEntry(desired: Desired, observed: Observed, role: F
   const { found } = entry;
   const isRight =
     found === undefined
-      ? !isKnownRecreated && mayBeMissing(desired, entry)
+      ? !(isKnownRecreated && isManagedHere(desired, role)) && needsNoEntry(desired, entry)
       : !isOutdated(found, role, isKnownRecreated);
   if (isRight) return undefined;
   if (!isManagedHere(desired, role) || (found !== undefined && found.type !== FARGATE_TYPE)) return reason;
@@ -102,5 +102,5 @@ function isChecked(desired: Desired, role: FoundRole): boolean {
  * entry that it has deleted itself. If the role was recreated, the controller may have done so although a restored
  * record does not show it.
  */
-const mayBeMissing = ({ record }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
+const needsNoEntry = ({ record }: Desired, { mode, principal }: ObservedAccessEntry): boolean =>
   mode !== 'API' && record.entry !== principal;

@@ -295,7 +295,7 @@ function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonl
 }
 
 export const announcedBy = (reconcile: CompletedReconcile): Announced => ({
-  problems: problemsOf(reconcile).map(messageOf),
+  problems: problemsOf(reconcile).map((each) => messageOf(each)),
   advice: adviceAfter(reconcile).map(({ message }) => message),
 });
 

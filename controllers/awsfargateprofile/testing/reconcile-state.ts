@@ -171,7 +171,7 @@ export function reconcileStateFor(
     plan: plan(desired, seen),
     session: sessionOn(aws),
     signal: new AbortController().signal,
-    clusterQueue: QUEUE,
+    queueKey: QUEUE,
   };
 }
 

@@ -53,7 +53,9 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
       observed.profiles,
     );
     if (roleConflict !== undefined) return stop(roleConflict);
-    const setting = settingTakenBy(mutation);
+    // The operator's limits apply to all pods.
+    const isOfLimits = mutation.kind === 'setBoundary' && isBoundaryFromLimits(desired);
+    const setting = isOfLimits ? undefined : settingTakenBy(mutation);
     const stranger = strangers.find((each) => isStrangerToCache(desired, each));
     if (setting !== undefined && stranger !== undefined) {
       const { isProvisioned } = desired;
@@ -62,6 +64,8 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
     return mutation.kind === 'untagRole' ? keepTags(mutation.keys, keysOfOthers) : undefined;
   };
 }
+
+const isBoundaryFromLimits = ({ role }: Desired): boolean => role?.kind === 'managed' && role.isBoundaryFromLimits;
 
 /** The cache has this manager's objects. The live list has only the other managers' objects. */
 const isStrangerToCache = ({ role }: Desired, profile: ProfileName): boolean =>

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { TypedStoreReader } from 'controller-runtime/cache';
+import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
 import { jsonEqual } from 'controller-runtime/json';
 import type { RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
@@ -11,7 +12,7 @@ import { OWNER_TAG, type Tags, keepCase, ownerTagValue, tagValue } from '../../.
 import type { SourcedTag } from '../../../../pkg/fargate/tags/tag-limits.ts';
 import { roleTagsOfUsers } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import { BY_ROLE, rolesOf } from '../../../shared/caches.ts';
-import type { KnownLocation } from '../../../shared/record.ts';
+import { type KnownLocation, recordOf, roleEntryOf } from '../../../shared/record.ts';
 import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
 import { currentProfileNameOf, roleNameOf, rolePathOf } from '../../../shared/profile-names.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
@@ -47,12 +48,14 @@ export function findRoleSharers(
  * If objects want different settings for a shared role, one object's settings apply ({@link hasPrecedence}). Otherwise
  * each object's reconcile would undo the other's changes. `profiles` are the EKS cluster's profiles: an object may have
  * lost its record, or got another one's, so only these show which objects have a profile here that uses the role.
+ * `isKnown` says whether the manager has an object, from the owner tag of a profile.
  */
 export function settingsOfSharers(
   object: AWSFargateProfile,
   sharers: readonly AWSFargateProfile[],
   settings: RoleSettings,
   profiles: readonly FargateProfile[],
+  isKnown: (owner: ObjectKey) => boolean = () => false,
 ): SharersSettings {
   const name = roleNameOf(object);
   const users = profiles.filter(({ podExecutionRoleArn: arn }) => isSameRoleName(parseRoleArn(arn)?.name, name));
@@ -71,18 +74,27 @@ export function settingsOfSharers(
     if (different.length > 0) first = { other, settings: different };
   }
   const roleConflict = name && first && conflictReason(object, name, first);
-  const strangers = users.filter((user) => !isGoing(user) && isOfStranger(user, object, sharers));
+  const isOfStranger = (user: FargateProfile): boolean => {
+    const owner = ownerWithin(object.metadata.namespace, user);
+    return (
+      owner !== undefined && ![object, ...sharers].some((each) => isSameKey(keyOf(each), owner)) && !isKnown(owner)
+    );
+  };
+  const strangers = users.filter((user) => !isGoing(user) && isOfStranger(user));
   return { roleConflict, keysOfOthers: [...keysOfOthers], strangers: strangers.map((user) => user.name) };
 }
 
 const ownerIn = ({ tags }: FargateProfile): string | undefined => tagValue(tags, OWNER_TAG, keepCase);
 
 /** Other namespaces do not count, so that no tenant can delay another one's changes. */
-function isOfStranger(user: FargateProfile, object: AWSFargateProfile, sharers: readonly AWSFargateProfile[]): boolean {
+function ownerWithin(namespace: string, user: FargateProfile): ObjectKey | undefined {
   const owner = ownerIn(user);
-  const isOfNamespace = owner?.startsWith(`${object.metadata.namespace}/`) === true;
-  return isOfNamespace && [object, ...sharers].every(({ metadata }) => ownerTagValue(metadata) !== owner);
+  return owner?.startsWith(`${namespace}/`) === true
+    ? { namespace, name: owner.slice(namespace.length + 1) }
+    : undefined;
 }
+
+const isSameKey = (a: ObjectKey, b: ObjectKey): boolean => keyText(a) === keyText(b);
 
 interface Difference {
   readonly other: AWSFargateProfile;
@@ -103,11 +115,21 @@ type IsServing = (object: AWSFargateProfile) => boolean;
 
 /**
  * An object that serves has precedence over an object that does not, because pods run with the first object's settings.
- * A restore recreates the objects in any order, so age decides only between equal objects.
+ * If neither serves, such as after somebody has deleted the profile in AWS, an object that has served by its record has
+ * precedence. A restore recreates the objects in any order, so age decides only between equal objects.
  */
 function hasPrecedence(a: AWSFargateProfile, b: AWSFargateProfile, isServing: IsServing): boolean {
-  const serves = isServing(a);
-  return serves === isServing(b) ? isOlder(a, b) : serves;
+  for (const isPreferred of [isServing, hasServed]) {
+    const prefersA = isPreferred(a);
+    if (prefersA !== isPreferred(b)) return prefersA;
+  }
+  return isOlder(a, b);
+}
+
+/** A recorded role is `checked` once the object has matched its spec with the role. */
+function hasServed(object: AWSFargateProfile): boolean {
+  const name = roleNameOf(object);
+  return name !== undefined && roleEntryOf(recordOf(object), name)?.checked === true;
 }
 
 function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
