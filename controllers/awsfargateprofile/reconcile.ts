@@ -388,7 +388,10 @@ export class Reconciler {
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
     if (updated.elsewhere.length > 0) retryStore.update(object, withoutSurvey);
     const settings = roleSettingsOf(inputs);
-    const isKnown = (owner: ObjectKey): boolean => profiles.lookup(owner).kind === 'found';
+    const isKnown = (owner: ObjectKey): boolean => {
+      const lookup = profiles.lookup(owner);
+      return lookup.kind === 'found' && E.isRight(lookup.decoded) && !isDeleting(lookup.decoded.right);
+    };
     const ofSharers =
       settings && settingsOfSharers(object, findRoleSharers(object, profiles), settings, observed.profiles, isKnown);
     // A glance does not show the profiles of the sharers, so it would not show the conflict.

@@ -287,8 +287,8 @@ describe('a role with the Fargate profile of an object that no manager here has'
     await world.clock.advance(2 * HOUR);
     expect(policiesIn(world)).to.include(READ_POLICY);
     expect(world.condition('api')?.message).to.equal(
-      'IAM role "shared-pods" is also used by Fargate profile "default_web", whose AWSFargateProfile is not in this ' +
-        "management cluster, and the role differs from this object's spec.roleAdditionalPolicies. Change " +
+      'IAM role "shared-pods" is also used by Fargate profile "default_web", whose AWSFargateProfile is being deleted or ' +
+        "is not in this management cluster, and the role differs from this object's spec.roleAdditionalPolicies. Change " +
         'spec.roleAdditionalPolicies to match the role, delete that Fargate profile if nobody needs it, or give this ' +
         'object another role with spec.roleName. Until then the controller keeps these settings of the role, and makes ' +
         'no other changes in AWS for this object.',
@@ -297,6 +297,25 @@ describe('a role with the Fargate profile of an object that no manager here has'
     await world.until('api is Ready', () => world.condition('api')?.reason === 'Ready', HOUR);
     expect(policiesIn(world)).to.deep.equal([EKS_POLICY]);
     await world.deleteAndFinish('api');
+  });
+
+  it('keeps the policies of a profile that a deletion retains, while that deletion waits', async () => {
+    const world = new ReplaceableWorld();
+    const hold = 'example.com/hold';
+    world.start();
+    world.applyWith('web', { ...SHARED, roleAdditionalPolicies: [READ_POLICY], deletionPolicy: 'Retain' });
+    await world.ready('web');
+    world.applyWith('api', SHARED);
+    await stalled(world, 'api');
+    world.change({ metadata: { finalizers: [...(world.profile('web')?.metadata.finalizers ?? []), hold] } });
+    world.delete('web');
+    await world.clock.advance(HOUR);
+    expect(world.profile('web')?.metadata.finalizers).to.deep.equal([hold]);
+    expect(policiesIn(world)).to.include(READ_POLICY);
+    world.change({ metadata: { finalizers: null } });
+    await world.clock.advance(HOUR);
+    expect(policiesIn(world)).to.include(READ_POLICY);
+    expect(world.condition('api', 'Stalled')?.reason).to.equal('RoleSettingsConflict');
   });
 
   it('gets the permissions boundary that the operator requires, although a deletion has retained the profile', async () => {

@@ -48,7 +48,7 @@ export function findRoleSharers(
  * If objects want different settings for a shared role, one object's settings apply ({@link hasPrecedence}). Otherwise
  * each object's reconcile would undo the other's changes. `profiles` are the EKS cluster's profiles: an object may have
  * lost its record, or got another one's, so only these show which objects have a profile here that uses the role.
- * `isKnown` says whether the manager has an object, from the owner tag of a profile.
+ * `isKnown` says whether the manager has an object, from the owner tag of a profile, that is not being deleted.
  */
 export function settingsOfSharers(
   object: AWSFargateProfile,
