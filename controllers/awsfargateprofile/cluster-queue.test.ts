@@ -61,7 +61,7 @@ describe('ClusterQueues', () => {
   const describeWait = (wait: ClusterQueueWait | undefined): string => {
     if (wait === undefined) return 'go';
     if (wait.kind === 'closed') return `closed for ${wait.remaining}`;
-    return `${wait.ahead} is ${wait.doing}${wait.isForeign ? ', as a stranger' : ''}`;
+    return `${wait.ahead} is ${wait.doing}${wait.isForeign ? ', as a foreign change' : ''}`;
   };
   const turnOf = (object: AWSFargateProfile, queueKey = QUEUE): string => {
     const wait = take(object, queueKey);
@@ -252,12 +252,12 @@ describe('ClusterQueues', () => {
     it("as another client's change, until a reconcile of the profile's object has seen the change", () => {
       const [a, b] = putThree();
       clusterQueues.saw(QUEUE, 'team-a_b', 'being deleted');
-      expect(turnOf(a)).to.equal('team-a_b is being deleted, as a stranger');
+      expect(turnOf(a)).to.equal('team-a_b is being deleted, as a foreign change');
       clusterQueues.saw(QUEUE, 'team-a_b', 'being deleted', b);
       clusterQueues.saw(QUEUE, 'team-a_b', 'being deleted');
       expect(turnOf(a)).to.equal('team-a_b is being deleted');
       clusterQueues.saw(QUEUE, 'theirs', 'being created');
-      expect(turnOf(a), 'the newest answer counts').to.equal('theirs is being created, as a stranger');
+      expect(turnOf(a), 'the newest answer counts').to.equal('theirs is being created, as a foreign change');
     });
 
     it("as another client's change again, once no reconcile watches the change", () => {
@@ -267,7 +267,7 @@ describe('ClusterQueues', () => {
       expect(turnOf(b)).to.equal('team-a_a is being created');
       expect(wokenBy(() => clusterQueues.abandon(keyOf(b)))).to.deep.equal([]);
       expect(wokenBy(() => clusterQueues.abandon(keyOf(a)))).to.deep.equal(['b first', 'c second']);
-      expect(turnOf(b)).to.equal('team-a_a is being created, as a stranger');
+      expect(turnOf(b)).to.equal('team-a_a is being created, as a foreign change');
     });
 
     it('as long as the change is seen again within 35 s', async () => {
@@ -283,11 +283,11 @@ describe('ClusterQueues', () => {
     });
   });
 
-  it('learn of the change of a stranger from a survey, unless they know of a newer change', () => {
+  it('learn of the change of another client from a survey, unless they know of a newer change', () => {
     const [a] = putThree();
     const survey = () => clusterQueues.compare(QUEUE, a, [{ name: ProfileName.of('theirs'), status: 'CREATING' }], []);
     survey();
-    expect(turnOf(a)).to.equal('theirs is being created, as a stranger');
+    expect(turnOf(a)).to.equal('theirs is being created, as a foreign change');
     clusterQueues.saw(QUEUE, 'team-a_b', 'being deleted', profile('b'));
     survey();
     expect(turnOf(a)).to.equal('team-a_b is being deleted');
@@ -310,7 +310,7 @@ describe('ClusterQueues', () => {
       const [a, b, c] = putThree();
       expect([a, b, c].map(aheadOf)).to.deep.equal(['go', 'go', 'team-a_a is next in turn']);
       clusterQueues.saw(QUEUE, 'theirs', 'being created');
-      expect(aheadOf(c), 'the first asks EKS about a stranger').to.equal('theirs is being created');
+      expect(aheadOf(c), 'the first asks EKS about a foreign change').to.equal('theirs is being created');
       clusterQueues.sawNoChange(QUEUE, 'theirs', a);
       take(a);
       expect(aheadOf(c)).to.equal('team-a_a is being created');
@@ -538,7 +538,9 @@ describe('ClusterQueues', () => {
         status: { ...RECORDED, eksClusterName: PROD },
       });
       clusterQueues.saw(QUEUE, 'theirs', 'being deleted');
-      expect([turnOf(confirmed), turnOf(a)]).to.deep.equal(Array(2).fill('theirs is being deleted, as a stranger'));
+      expect([turnOf(confirmed), turnOf(a)]).to.deep.equal(
+        Array(2).fill('theirs is being deleted, as a foreign change'),
+      );
       expect(wokenBy(() => clusterQueues.sawNoChange(QUEUE, 'theirs', a))).to.deep.equal([
         'b second',
         'confirmed first',
@@ -554,6 +556,6 @@ describe('ClusterQueues', () => {
     const [a] = putThree();
     for (let index = 0; index <= 10_000; index++) clusterQueues.saw(`cluster ${index}`, 'theirs', 'being created');
     expect(turnOf(a, 'cluster 0')).to.equal('go');
-    expect(turnOf(a, 'cluster 2')).to.equal('theirs is being created, as a stranger');
+    expect(turnOf(a, 'cluster 2')).to.equal('theirs is being created, as a foreign change');
   });
 });

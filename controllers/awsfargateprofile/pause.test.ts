@@ -117,7 +117,7 @@ describe('a pause that the caches do not show yet', () => {
 
   for (const [what, mutation, slowStep] of [
     ['reads from EKS who uses the role', DELETE_ROLE, 'ListFargateProfiles'],
-    ['asks EKS about the change of a stranger', DELETE_PROFILE, 'DescribeFargateProfile'],
+    ['asks EKS about the change of another client', DELETE_PROFILE, 'DescribeFargateProfile'],
   ] as const)
     it(`stops a deletion although it begins while the reconcile ${what}`, async () => {
       const reconcile = reconcileStateFor(awsWith(aSimulatedRole()), aDeletedObject());

@@ -28,7 +28,7 @@ export function findHarm(
     if (isKnownStripped(answered, name)) return `${request.call} changes ${name}, which has lost its tags`;
   } else {
     if (found !== undefined && found.by !== by) return `${request.call} changes profile ${profile} of ${found.by}`;
-    if (used?.by === 'stranger') return `${request.call} changes role ${role} of a stranger`;
+    if (used?.by === 'stranger') return `${request.call} changes role ${role} of another client`;
   }
   if (request.call === 'DeleteRole' && role !== undefined && used !== undefined) {
     const user = userOf(before.aws, arnOfRole(used.path, role));

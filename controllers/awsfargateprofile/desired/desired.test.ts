@@ -95,7 +95,7 @@ describe('desiredFor', () => {
       policiesInSpec: [],
       additions: [],
       keysOfOthers: [],
-      strangers: [],
+      unknownUsers: [],
     });
   });
 
@@ -242,10 +242,10 @@ describe('desiredFor', () => {
 
   it('has the record of this reconcile, and the profiles that another record has made', () => {
     const object = anObject({ record: { ...FULL_RECORD, last: NOW } });
-    const stranger = aProfile({ name: ProfileName.of('9999-team-a_web'), createdAt: NOW, selectors: [] });
-    const { record, elsewhere } = desiredOf(object, {}, { ...asDesired(), profiles: [aProfile(), stranger] });
+    const theirs = aProfile({ name: ProfileName.of('9999-team-a_web'), createdAt: NOW, selectors: [] });
+    const { record, elsewhere } = desiredOf(object, {}, { ...asDesired(), profiles: [aProfile(), theirs] });
     expect(record).to.deep.include({ ...FULL_RECORD, last: NOW });
-    expect(elsewhere).to.deep.equal([stranger]);
+    expect(elsewhere).to.deep.equal([theirs]);
   });
 
   it('takes only initialization.provisioned from status', () => {

@@ -157,8 +157,8 @@ function desiredProfileAndRole(
   const inUse = existing && parseRoleArn(existing.podExecutionRoleArn)?.name;
   const { capaRoleNames } = common.identity;
   const isKept = inUse !== undefined && (capaRoleNames.includes(inUse) || isOwnRole(inUse));
-  const { keysOfOthers = [], strangers = [] } = inputs;
-  const ofRole = { inUse: isKept ? inUse : undefined, keysOfOthers, strangers };
+  const { keysOfOthers = [], unknownUsers = [] } = inputs;
+  const ofRole = { inUse: isKept ? inUse : undefined, keysOfOthers, unknownUsers };
   const role = desiredRole(object, controlPlaneFacts, common, ofRole);
   return E.map((each: DesiredRole) => ({ profile: profile.right, role: each }))(role);
 }

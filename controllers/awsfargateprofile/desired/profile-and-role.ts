@@ -59,7 +59,10 @@ export function desiredRole(
   controlPlaneFacts: ControlPlaneFacts,
   { identity, place, limits }: Pick<Desired, 'identity' | 'place' | 'limits'>,
   /** `inUse` is the existing profile's role, if that role replaces the computed name. */
-  { inUse, ...ofSharers }: { readonly inUse: RoleName | undefined } & Pick<ManagedRole, 'keysOfOthers' | 'strangers'>,
+  {
+    inUse,
+    ...ofSharers
+  }: { readonly inUse: RoleName | undefined } & Pick<ManagedRole, 'keysOfOthers' | 'unknownUsers'>,
 ): E.Either<Reason, DesiredRole> {
   const { spec } = object;
   if (spec.roleARN !== undefined) return existingRole(spec.roleARN, place);

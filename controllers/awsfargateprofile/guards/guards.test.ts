@@ -130,7 +130,7 @@ describe('newChecks and newPreparations', () => {
 
     for (const [what, mutation, slowStep] of [
       ['reads from EKS who uses the role', DELETE_ROLE, 'ListFargateProfiles'],
-      ['asks EKS about the change of a stranger', DELETE_PROFILE, 'DescribeFargateProfile'],
+      ['asks EKS about the change of another client', DELETE_PROFILE, 'DescribeFargateProfile'],
     ] as const)
       it(`by a foreign CRD that begins while the reconcile ${what}`, async () => {
         const reconcile = leaving();

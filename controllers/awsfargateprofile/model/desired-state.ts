@@ -40,7 +40,7 @@ export interface DesiredProfile {
 }
 
 /** An IAM role that this controller creates and corrects to match the spec. */
-export interface ManagedRole extends NewRole, Pick<SharersSettings, 'keysOfOthers' | 'strangers'> {
+export interface ManagedRole extends NewRole, Pick<SharersSettings, 'keysOfOthers' | 'unknownUsers'> {
   readonly kind: 'managed';
   readonly arn: RoleArn;
   readonly policies: readonly string[];
@@ -71,7 +71,7 @@ export interface SharersSettings {
    * deleted. Nothing here says which settings these profiles need. A deletion may retain such a profile, or another
    * management cluster may have its object.
    */
-  readonly strangers: readonly ProfileName[];
+  readonly unknownUsers: readonly ProfileName[];
 }
 
 /** The controller only uses this role, from spec.roleARN, and never changes it. */

@@ -62,8 +62,8 @@ function collect(parts: PlanPart): readonly [changes: readonly Change[], end: Re
 }
 
 function* planParts(desired: Desired, observed: Observed): PlanPart {
-  const [stranger] = desired.elsewhere;
-  if (stranger !== undefined) return managedElsewhere(desired, stranger);
+  const [elsewhere] = desired.elsewhere;
+  if (elsewhere !== undefined) return managedElsewhere(desired, elsewhere);
   const transit = transitReason(desired, observed);
   if (transit !== undefined) return transit;
   const blocker = findBlocker(desired, observed);

@@ -96,27 +96,27 @@ export const ROLE_REASONS = {
     outlook: retries,
     quote: ({ said }) => (said === undefined ? undefined : { by: 'EKS', said }),
   }),
-  /** `settings` are fields below `spec`. `stranger` is a Fargate profile whose settings no object here specifies. */
+  /** `settings` are fields below `spec`. `unknownUser` is a Fargate profile whose settings no object here specifies. */
   RoleSettingsConflict: defineReason<
     Named &
-      SpecChangeable & { readonly other?: string; readonly stranger?: string; readonly settings: readonly string[] }
+      SpecChangeable & { readonly other?: string; readonly unknownUser?: string; readonly settings: readonly string[] }
   >({
     ...IN_KUBERNETES,
     ...IAM,
     endedBySibling: 'changed',
-    problem: ({ name, other = 'another Fargate profile', stranger, settings }) =>
-      stranger === undefined
+    problem: ({ name, other = 'another Fargate profile', unknownUser, settings }) =>
+      unknownUser === undefined
         ? `IAM role ${quoted(name)} is also used by ${other}, and this object has different values for ${fieldsOf(settings)}`
-        : `IAM role ${quoted(name)} is also used by Fargate profile ${quoted(stranger)}, whose AWSFargateProfile is being deleted or is not in this management cluster, and the role differs from this object's ${fieldsOf(settings)}`,
-    remedy: ({ stranger, settings, isProvisioned = false }) => {
+        : `IAM role ${quoted(name)} is also used by Fargate profile ${quoted(unknownUser)}, whose AWSFargateProfile is being deleted or is not in this management cluster, and the role differs from this object's ${fieldsOf(settings)}`,
+    remedy: ({ unknownUser, settings, isProvisioned = false }) => {
       const orElse = isProvisioned ? OR_REPLACE_OBJECT : 'or give this object another role with spec.roleName';
-      if (stranger !== undefined)
+      if (unknownUser !== undefined)
         return `Change ${fieldsOf(settings)} to match the role, delete that Fargate profile if nobody needs it, ${orElse}`;
       const limit = isProvisioned ? ', as far as the API server accepts them' : '';
       return `Set the same values in both objects${limit}, ${orElse}`;
     },
-    outlook: ({ stranger }) =>
-      stranger === undefined
+    outlook: ({ unknownUser }) =>
+      unknownUser === undefined
         ? 'Until then the controller changes nothing in AWS for this object'
         : 'Until then the controller keeps these settings of the role, and makes no other changes in AWS for this object',
   }),

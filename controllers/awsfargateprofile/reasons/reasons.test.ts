@@ -256,7 +256,7 @@ describe('messageOf', () => {
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', adoption: 'Always', isProvisioned }),
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', obstacles: ['x'], isProvisioned }),
       newReason('RoleSettingsConflict', { name: 'pods', settings: ['rolePath'], isProvisioned }),
-      newReason('RoleSettingsConflict', { name: 'pods', stranger: 'x', settings: ['rolePath'], isProvisioned }),
+      newReason('RoleSettingsConflict', { name: 'pods', unknownUser: 'x', settings: ['rolePath'], isProvisioned }),
     ];
     const refused = /set spec\.(?:profileName|roleName|roleARN)|change the spec|with spec\.roleName/i;
     for (const reason of reasons) {

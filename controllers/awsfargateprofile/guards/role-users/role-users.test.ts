@@ -272,7 +272,7 @@ describe('roleShareable', () => {
   });
 
   const DETACH = { kind: 'detachPolicy', name: ROLE, policyArn: 'arn:aws:iam::aws:policy/A', retiring: false } as const;
-  const withStranger = () =>
+  const withUnknownUser = () =>
     awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: { [OWNER_TAG]: 'team-a/api' } }));
   const asking = { spec: { roleName: ROLE } };
 
@@ -282,16 +282,16 @@ describe('roleShareable', () => {
     [{ kind: 'removeBoundary', name: ROLE }, 'rolePermissionsBoundary'],
   ] as const)
     it(`lets no ${mutation.kind} take permissions from a profile whose object no manager here has`, async () => {
-      const facts = { name: ROLE, stranger: 'theirs', settings: [setting], isProvisioned: false };
-      const strangers = [ProfileName.of('theirs')];
-      expect(await check(NOBODY, withStranger(), mutation, anObject(asking), { strangers })).to.deep.equal({
+      const facts = { name: ROLE, unknownUser: 'theirs', settings: [setting], isProvisioned: false };
+      const unknownUsers = [ProfileName.of('theirs')];
+      expect(await check(NOBODY, withUnknownUser(), mutation, anObject(asking), { unknownUsers })).to.deep.equal({
         kind: 'stop',
         reason: { name: 'RoleSettingsConflict', facts },
       });
-      expect(await check(NOBODY, withStranger(), mutation, anObject(asking)), 'in the cache').to.equal(undefined);
+      expect(await check(NOBODY, withUnknownUser(), mutation, anObject(asking)), 'in the cache').to.equal(undefined);
       const api = anObject({ ...asking, metadata: { name: 'api' } });
       const ofOtherManager = { ...NOBODY, sharers: [api] };
-      expect(await check(ofOtherManager, withStranger(), mutation, anObject(asking), { strangers })).to.equal(
+      expect(await check(ofOtherManager, withUnknownUser(), mutation, anObject(asking), { unknownUsers })).to.equal(
         undefined,
       );
     });
@@ -299,7 +299,9 @@ describe('roleShareable', () => {
   it('lets other changes of the role pass', async () => {
     for (const mutation of [CREATE_ROLE, { kind: 'setTrust', name: ROLE, trust: '{}' } as const])
       expect(
-        await check(NOBODY, withStranger(), mutation, anObject(asking), { strangers: [ProfileName.of('theirs')] }),
+        await check(NOBODY, withUnknownUser(), mutation, anObject(asking), {
+          unknownUsers: [ProfileName.of('theirs')],
+        }),
       ).to.equal(undefined);
   });
 

@@ -46,7 +46,7 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
       const other = `AWSFargateProfile ${found.possibleDeleter}`;
       return stop(newReason('WaitingForRoleDeletion', { name, other }));
     }
-    const { roleConflict, keysOfOthers, strangers } = settingsOfSharers(
+    const { roleConflict, keysOfOthers, unknownUsers } = settingsOfSharers(
       object,
       found.sharers,
       { ...desired, eksCluster: target.eksCluster, controlPlaneTags: reconcile.controlPlaneTags },
@@ -56,10 +56,10 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
     // The operator's limits apply to all pods.
     const isOfLimits = mutation.kind === 'setBoundary' && isBoundaryFromLimits(desired);
     const setting = isOfLimits ? undefined : settingTakenBy(mutation);
-    const stranger = strangers.find((each) => isStrangerToCache(desired, each));
-    if (setting !== undefined && stranger !== undefined) {
+    const unknownUser = unknownUsers.find((each) => isUnknownToCache(desired, each));
+    if (setting !== undefined && unknownUser !== undefined) {
       const { isProvisioned } = desired;
-      return stop(newReason('RoleSettingsConflict', { name, stranger, settings: [setting], isProvisioned }));
+      return stop(newReason('RoleSettingsConflict', { name, unknownUser, settings: [setting], isProvisioned }));
     }
     return mutation.kind === 'untagRole' ? keepTags(mutation.keys, keysOfOthers) : undefined;
   };
@@ -68,8 +68,8 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
 const isBoundaryFromLimits = ({ role }: Desired): boolean => role?.kind === 'managed' && role.isBoundaryFromLimits;
 
 /** The cache has this manager's objects. The live list has only the other managers' objects. */
-const isStrangerToCache = ({ role }: Desired, profile: ProfileName): boolean =>
-  role?.kind === 'managed' && role.strangers.includes(profile);
+const isUnknownToCache = ({ role }: Desired, profile: ProfileName): boolean =>
+  role?.kind === 'managed' && role.unknownUsers.includes(profile);
 
 /** The bookkeeping tags are kept too, because they record who has set the tags that are kept. */
 function keepTags(keys: readonly string[], keysOfOthers: readonly string[]): Obstacle | undefined {

@@ -189,15 +189,15 @@ describe('settingsOfSharers', () => {
   });
 });
 
-describe('the strangers of settingsOfSharers', () => {
+describe('the unknown users in settingsOfSharers', () => {
   const [web, api] = [roleSharer('web', OLD), roleSharer('api', YOUNG)];
-  const strangersIn = (...profiles: readonly FargateProfile[]) =>
-    settingsOfSharers(web, [api], SETTINGS, profiles).strangers;
+  const unknownUsersIn = (...profiles: readonly FargateProfile[]) =>
+    settingsOfSharers(web, [api], SETTINGS, profiles).unknownUsers;
 
   it('are the profiles with the role that belong to no object of the namespace which shares the role', () => {
     const creating = profileOf('team-a/new', { status: 'CREATING' });
     expect(
-      strangersIn(profileOf('team-a/web'), profileOf('team-a/api'), profileOf('team-a/old'), creating),
+      unknownUsersIn(profileOf('team-a/web'), profileOf('team-a/api'), profileOf('team-a/old'), creating),
     ).to.deep.equal(['of-team-a-old', 'of-team-a-new']);
   });
 
@@ -208,7 +208,7 @@ describe('the strangers of settingsOfSharers', () => {
     ['EKS is deleting', profileOf('team-a/old', { status: 'DELETING' })],
     ['EKS has failed to create', profileOf('team-a/old', { status: 'CREATE_FAILED' })],
   ] as const)
-    it(`do not include a profile that ${what}`, () => expect(strangersIn(profile)).to.deep.equal([]));
+    it(`do not include a profile that ${what}`, () => expect(unknownUsersIn(profile)).to.deep.equal([]));
 });
 
 describe('settingsOfSharers counts only objects of the same EKS cluster', () => {

@@ -74,14 +74,14 @@ export function settingsOfSharers(
     if (different.length > 0) first = { other, settings: different };
   }
   const roleConflict = name && first && conflictReason(object, name, first);
-  const isOfStranger = (user: FargateProfile): boolean => {
+  const isUnknown = (user: FargateProfile): boolean => {
     const owner = ownerWithin(object.metadata.namespace, user);
     return (
       owner !== undefined && ![object, ...sharers].some((each) => isSameKey(keyOf(each), owner)) && !isKnown(owner)
     );
   };
-  const strangers = users.filter((user) => !isGoing(user) && isOfStranger(user));
-  return { roleConflict, keysOfOthers: [...keysOfOthers], strangers: strangers.map((user) => user.name) };
+  const unknownUsers = users.filter((user) => !isGoing(user) && isUnknown(user));
+  return { roleConflict, keysOfOthers: [...keysOfOthers], unknownUsers: unknownUsers.map((user) => user.name) };
 }
 
 const ownerIn = ({ tags }: FargateProfile): string | undefined => tagValue(tags, OWNER_TAG, keepCase);
