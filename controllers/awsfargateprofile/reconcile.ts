@@ -8,7 +8,7 @@ import type { LockQueue } from 'controller-runtime/queue';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Session, Sessions } from '../../pkg/cloud/index.ts';
-import { isNamedAfter } from '../../pkg/fargate/names.ts';
+import { isNamedAfter, isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
@@ -390,7 +390,9 @@ export class Reconciler {
     const settings = roleSettingsOf(inputs);
     const isKnown = (owner: ObjectKey): boolean => {
       const lookup = profiles.lookup(owner);
-      return lookup.kind === 'found' && E.isRight(lookup.decoded) && !isDeleting(lookup.decoded.right);
+      return (
+        lookup.kind === 'found' && E.isRight(lookup.decoded) && isUserOfRole(lookup.decoded.right, roleNameOf(object))
+      );
     };
     const ofSharers =
       settings && settingsOfSharers(object, findRoleSharers(object, profiles), settings, observed.profiles, isKnown);
@@ -506,6 +508,10 @@ const lookingFor = (
   isLeaving: controlPlaneFacts === undefined,
   isClusterLeaving,
 });
+
+/** Whether the object is not being deleted, and its spec names the role, which it may do with the role's ARN. */
+const isUserOfRole = (object: AWSFargateProfile, role: string | undefined): boolean =>
+  !isDeleting(object) && (object.spec.roleARN !== undefined || isSameRoleName(roleNameOf(object), role));
 
 /** Returns `undefined` if no role is desired. */
 const roleSettingsOf = ({ target, account, limits, controlPlaneFacts }: DesiredInputs): RoleSettings | undefined =>

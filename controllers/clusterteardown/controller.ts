@@ -5,7 +5,15 @@ import { fieldAt, jsonEqual } from 'controller-runtime/json';
 import type { Runnable } from 'controller-runtime/manager';
 import { Workqueue } from 'controller-runtime/queue';
 import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
-import { type Caches, BY_EKS_CLUSTER, clusterOf, eksClusterOf, ownersOf, referrersOf } from '../shared/caches.ts';
+import {
+  type Caches,
+  BY_EKS_CLUSTER,
+  clusterOf,
+  controlPlaneOf,
+  eksClusterOf,
+  ownersOf,
+  referrersOf,
+} from '../shared/caches.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import { TeardownReconciler } from './reconcile.ts';
@@ -64,6 +72,14 @@ function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes, 
     for (const key of eksClusterOf(object))
       for (const controlPlane of listed(controlPlanes.byIndex(BY_EKS_CLUSTER, key))) enqueueClustersOf(controlPlane);
   });
-  clusters.onChange(({ object }) => queue.add(keyOf(object)));
+  clusters.onChange((change) => {
+    const { object } = change;
+    queue.add(keyOf(object));
+    for (const each of change.type === 'updated' ? [object, change.previous] : [object])
+      for (const key of controlPlaneOf(each)) {
+        const found = controlPlanes.lookup(parseKeyText(key));
+        if (found.kind === 'found') enqueueClustersOf(found.object);
+      }
+  });
   controlPlanes.onChange(({ object }) => enqueueClustersOf(object));
 }

@@ -11,7 +11,7 @@ import {
 } from '../shared/control-plane/joined-control-plane.ts';
 import { type AWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
 import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER, referrersOf } from '../shared/caches.ts';
-import { hasFinalizer } from '../shared/object-state.ts';
+import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { type ClusterState, type ControlPlanes, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
 import { type ProfileDeleterOptions, ProfileDeleter } from './delete-profiles.ts';
 import { DONE, LEASE_EXPIRED, backOff } from '../shared/requeue.ts';
@@ -103,8 +103,7 @@ export class TeardownReconciler {
     let waiting = DONE;
     for (const task of planFinalizers(state.cluster, controlPlanes, objectsOf(profiles))) {
       const requeue = await this.finalizerSync.syncFinalizer(key, task, undecodable, context);
-      if (requeue === PROFILE_LEFT) waiting = requeue;
-      else if (requeue.kind !== 'done') return requeue;
+      if (requeue.kind !== 'done' && (waiting.kind === 'done' || waiting === PROFILE_LEFT)) waiting = requeue;
     }
     return waiting;
   }
@@ -151,8 +150,9 @@ export class TeardownReconciler {
     const owned = controlPlanes.byIndex(BY_OWNER, keyText(key));
     if (owned.kind === 'unknown') return E.left(backOff(owned.reason));
     if (cluster === undefined) {
-      const [current, ...former] = owned.entries;
-      return E.right({ current, former });
+      // A former control plane may be the one that is being deleted.
+      const current = owned.entries.find(({ object }) => !isDeleting(object)) ?? owned.entries[0];
+      return E.right({ current, former: owned.entries.filter((each) => each !== current) });
     }
     const reference = controlPlaneReference(cluster);
     const named = reference === undefined ? undefined : controlPlanes.lookup(reference);

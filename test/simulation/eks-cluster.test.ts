@@ -393,18 +393,27 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     await world.finish();
   });
 
-  it('is not deleted by the teardown while one of two Clusters that name the control plane is paused', async () => {
-    const world = await startWithJoinedProfile();
-    world.create('clusters', { metadata: { name: 'another' }, spec: { controlPlaneRef: CONTROL_PLANE_REF } });
-    world.patch('clusters', CLUSTER, { spec: { paused: true } });
-    await world.until('the pause', () => world.condition('web', 'Paused')?.status === 'True');
-    world.remove(CONTROL_PLANE, controlPlaneName);
-    await world.clock.advance(10 * MINUTE);
-    expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
-    world.patch('clusters', CLUSTER, { spec: { paused: false } });
-    await world.gone('web');
-    await world.finish();
-  });
+  for (const [what, end] of [
+    ['is paused', (world: SimulatedWorld) => world.patch('clusters', 'another', { spec: { paused: false } })],
+    ['is paused and then removed', (world: SimulatedWorld) => world.remove('clusters', 'another')],
+    [
+      'is paused and then names another control plane',
+      (world: SimulatedWorld) =>
+        world.patch('clusters', 'another', { spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, name: 'else' } } }),
+    ],
+  ] as const)
+    it(`is not deleted by the teardown while another Cluster that names the control plane ${what}`, async () => {
+      const world = await startWithJoinedProfile();
+      const controlPlaneRef = CONTROL_PLANE_REF;
+      world.create('clusters', { metadata: { name: 'another' }, spec: { controlPlaneRef, paused: true } });
+      await world.clock.advance(MINUTE);
+      world.remove(CONTROL_PLANE, controlPlaneName);
+      await world.clock.advance(10 * MINUTE);
+      expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
+      end(world);
+      await world.gone('web');
+      await world.finish();
+    });
 
   it('waits with its deletion while the Cluster is paused, although another CRD has dropped its eksCluster', async () => {
     const world = await startWithJoinedProfile();

@@ -287,8 +287,8 @@ describe('a role with the Fargate profile of an object that no manager here has'
     await world.clock.advance(2 * HOUR);
     expect(policiesIn(world)).to.include(READ_POLICY);
     expect(world.condition('api')?.message).to.equal(
-      'IAM role "shared-pods" is also used by Fargate profile "default_web", whose AWSFargateProfile is being deleted or ' +
-        "is not in this management cluster, and the role differs from this object's spec.roleAdditionalPolicies. Change " +
+      'IAM role "shared-pods" is also used by Fargate profile "default_web", whose AWSFargateProfile names another role, ' +
+        "is being deleted, or is not in this management cluster, and the role differs from this object's spec.roleAdditionalPolicies. Change " +
         'spec.roleAdditionalPolicies to match the role, delete that Fargate profile if nobody needs it, or give this ' +
         'object another role with spec.roleName. Until then the controller keeps these settings of the role, and makes ' +
         'no other changes in AWS for this object.',
@@ -318,23 +318,43 @@ describe('a role with the Fargate profile of an object that no manager here has'
     expect(world.condition('api', 'Stalled')?.reason).to.equal('RoleSettingsConflict');
   });
 
-  it('gets the permissions boundary that the operator requires, although a deletion has retained the profile', async () => {
-    const world = new ReplaceableWorld();
-    const boundary = world.aws.admin.putPolicy({ account: ACCOUNT, name: 'bound' });
-    world.start();
-    world.applyWith('api', SHARED);
-    await world.ready('api');
-    world.applyWith('web', { ...SHARED, deletionPolicy: 'Retain' });
-    await world.ready('web');
-    world.delete('web');
-    await world.gone('web');
-    await world.stopAll();
-    world.start('--require-permissions-boundary=arn:aws:iam::*:policy/bound');
-    await world.until('the boundary', () => world.role('', 'shared-pods')?.permissionsBoundary === boundary, HOUR);
-    await world.ready('api');
-    world.delete('api');
-    await world.gone('api');
-  });
+  for (const [what, updateStrategy] of [
+    [
+      'a replaced profile, whose object now names another role',
+      { type: 'Replace', replace: { keepPredecessorFor: '6h' } },
+    ],
+    ['a profile, whose spec now names another role', { type: 'Reject' }],
+  ] as const)
+    it(`keeps the policies of ${what}`, async () => {
+      const world = new ReplaceableWorld();
+      world.start();
+      world.applyWith('web', { ...SHARED, roleAdditionalPolicies: [READ_POLICY] });
+      await world.ready('web');
+      world.applyWith('api', SHARED);
+      await stalled(world, 'api');
+      world.change({ spec: { roleName: 'own-pods', updateStrategy } });
+      await world.clock.advance(2 * HOUR);
+      expect(world.eksProfile('web')?.status).to.equal('ACTIVE');
+      expect(policiesIn(world)).to.include(READ_POLICY);
+    });
+
+  for (const isInSpec of [false, true])
+    it(`gets the permissions boundary that the operator requires${isInSpec ? ', and the spec too' : ''}, although a deletion has retained the profile`, async () => {
+      const world = new ReplaceableWorld();
+      const boundary = world.aws.admin.putPolicy({ account: ACCOUNT, name: 'bound' });
+      world.start();
+      world.applyWith('web', { ...SHARED, deletionPolicy: 'Retain' });
+      await world.ready('web');
+      world.delete('web');
+      await world.gone('web');
+      await world.stopAll();
+      world.start('--require-permissions-boundary=arn:aws:iam::*:policy/bound');
+      world.applyWith('api', { ...SHARED, ...(isInSpec && { rolePermissionsBoundary: boundary }) });
+      await world.ready('api');
+      expect(world.role('', 'shared-pods')?.permissionsBoundary).to.equal(boundary);
+      world.delete('api');
+      await world.gone('api');
+    });
 
   for (const isLater of [false, true])
     it(`does not change again and again if another management cluster wants ${isLater ? 'a policy later' : 'another policy'}`, async () => {
@@ -374,6 +394,42 @@ describe('a role that another object uses with spec.roleARN', () => {
     world.delete('web');
     await world.gone('web');
     await world.deleteAndFinish('api');
+  });
+});
+
+describe('a role with only the profile of an object whose name is too long for a tag', () => {
+  it('follows the spec of this object', async () => {
+    const world = new SimulatedWorld();
+    const name = 'w'.repeat(250);
+    world.start();
+    world.applyWith(name, {
+      ...SHARED,
+      profileName: 'web',
+      selectors: [{ namespace: 'web' }],
+      roleAdditionalPolicies: [READ_POLICY],
+    });
+    await world.ready(name);
+    world.patch(PLURAL, name, { spec: { roleAdditionalPolicies: [] } });
+    await world.until('the policy is detached', () => policiesIn(world)?.includes(READ_POLICY) === false, HOUR);
+    await world.deleteAndFinish(name);
+  });
+});
+
+describe('a role of three objects', () => {
+  it('conflicts only with the settings of an object that differs from the first one', async () => {
+    const world = new SimulatedWorld();
+    world.start();
+    for (const [name, policies] of [
+      ['first', [READ_POLICY]],
+      ['second', []],
+      ['third', [READ_POLICY]],
+    ] as const) {
+      world.applyWith(name, { ...SHARED, roleAdditionalPolicies: policies });
+      await world.clock.advance(10 * MINUTE);
+    }
+    expect(world.condition('second', 'Stalled')?.reason).to.equal('RoleSettingsConflict');
+    expect([world.isReady('first'), world.isReady('third')]).to.deep.equal([true, true]);
+    await world.deleteAndFinish('first', 'second', 'third');
   });
 });
 

@@ -67,9 +67,9 @@ export interface SharersSettings {
   /** The lower-case keys of the tags that other objects want on the role. */
   readonly keysOfOthers: readonly string[];
   /**
-   * Fargate profiles with the role whose objects, of this namespace, the manager does not have, or which are being
-   * deleted. Nothing here says which settings these profiles need. A deletion may retain such a profile, or another
-   * management cluster may have its object.
+   * Fargate profiles with the role whose objects, of this namespace, name another role, are being deleted, or are not
+   * known to the manager. Nothing here says which settings these profiles need. A deletion may retain such a profile,
+   * or another management cluster may have its object.
    */
   readonly unknownUsers: readonly ProfileName[];
 }

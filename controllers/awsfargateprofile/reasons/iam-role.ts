@@ -107,7 +107,7 @@ export const ROLE_REASONS = {
     problem: ({ name, other = 'another Fargate profile', unknownUser, settings }) =>
       unknownUser === undefined
         ? `IAM role ${quoted(name)} is also used by ${other}, and this object has different values for ${fieldsOf(settings)}`
-        : `IAM role ${quoted(name)} is also used by Fargate profile ${quoted(unknownUser)}, whose AWSFargateProfile is being deleted or is not in this management cluster, and the role differs from this object's ${fieldsOf(settings)}`,
+        : `IAM role ${quoted(name)} is also used by Fargate profile ${quoted(unknownUser)}, whose AWSFargateProfile names another role, is being deleted, or is not in this management cluster, and the role differs from this object's ${fieldsOf(settings)}`,
     remedy: ({ unknownUser, settings, isProvisioned = false }) => {
       const orElse = isProvisioned ? OR_REPLACE_OBJECT : 'or give this object another role with spec.roleName';
       if (unknownUser !== undefined)

@@ -11,6 +11,7 @@ import {
   patchControlPlane,
   patchWeb,
   removeAtOnce,
+  removeHeldFinalizers,
   startUntilReady,
 } from '../phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND, createControlPlane } from '../world/cluster.ts';
@@ -223,4 +224,17 @@ describe('a former control plane that is deleted', () => {
     await world.until('its end', isGone, MINUTE);
     expect(world.eksProfile('new')?.status).to.equal('ACTIVE');
   });
+
+  for (const former of ['a-former', 'z-former'])
+    it(`does not take along a profile in the current EKS cluster if the Cluster is missing (${former})`, async (world) => {
+      createControlPlane(world, former, world.aws.admin.createCluster({ name: 'default_former' }));
+      await startUntilReady(world);
+      removeAtOnce(world, 'clusters', CLUSTER);
+      await world.clock.advance(MINUTE);
+      deleteHeld(world, CONTROL_PLANES, former);
+      await world.clock.advance(60 * MINUTE);
+      expect(world.profile(WEB)?.metadata.deletionTimestamp).to.equal(undefined);
+      expect(world.eksProfile(WEB)?.status).to.equal('ACTIVE');
+      removeHeldFinalizers(world);
+    });
 });

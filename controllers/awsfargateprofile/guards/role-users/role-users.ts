@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { ProfileName, RoleArn, RoleName } from '../../../../api/names.ts';
 import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
+import { requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import { isAddedTagKey } from '../../../../pkg/fargate/tags/tag-drift.ts';
 import { OWNER_TAG, foldCase, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
@@ -54,7 +55,7 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
     );
     if (roleConflict !== undefined) return stop(roleConflict);
     // The operator's limits apply to all pods.
-    const isOfLimits = mutation.kind === 'setBoundary' && isBoundaryFromLimits(desired);
+    const isOfLimits = mutation.kind === 'setBoundary' && isBoundaryRequired(desired);
     const setting = isOfLimits ? undefined : settingTakenBy(mutation);
     const unknownUser = unknownUsers.find((each) => isUnknownToCache(desired, each));
     if (setting !== undefined && unknownUser !== undefined) {
@@ -65,7 +66,7 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
   };
 }
 
-const isBoundaryFromLimits = ({ role }: Desired): boolean => role?.kind === 'managed' && role.isBoundaryFromLimits;
+const isBoundaryRequired = ({ limits, place }: Desired): boolean => requiredBoundary(limits, place) !== undefined;
 
 /** The cache has this manager's objects. The live list has only the other managers' objects. */
 const isUnknownToCache = ({ role }: Desired, profile: ProfileName): boolean =>

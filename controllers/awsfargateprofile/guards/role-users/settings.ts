@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { TypedStoreReader } from 'controller-runtime/cache';
-import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
+import type { ObjectKey } from 'controller-runtime/client';
 import { jsonEqual } from 'controller-runtime/json';
 import type { RoleName } from '../../../../api/names.ts';
 import type { AWSFargateProfile } from '../../../../api/v1beta2/index.ts';
@@ -17,7 +17,7 @@ import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
 import { currentProfileNameOf, roleNameOf, rolePathOf } from '../../../shared/profile-names.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
 import type { SharersSettings } from '../../model/desired-state.ts';
-import { ACTIVE, isGoing } from '../../model/profile-status.ts';
+import { ACTIVE, CREATE_FAILED, DELETING } from '../../model/profile-status.ts';
 import { isInEksCluster } from './live-users.ts';
 
 export interface RoleSettings {
@@ -48,7 +48,7 @@ export function findRoleSharers(
  * If objects want different settings for a shared role, one object's settings apply ({@link hasPrecedence}). Otherwise
  * each object's reconcile would undo the other's changes. `profiles` are the EKS cluster's profiles: an object may have
  * lost its record, or got another one's, so only these show which objects have a profile here that uses the role.
- * `isKnown` says whether the manager has an object, from the owner tag of a profile, that is not being deleted.
+ * `isKnown` says whether the manager has an object, from the owner tag of a profile, whose spec still names the role.
  */
 export function settingsOfSharers(
   object: AWSFargateProfile,
@@ -63,25 +63,25 @@ export function settingsOfSharers(
   const location = { account, region, eksCluster: settings.eksCluster };
   const isServing: IsServing = ({ metadata }) =>
     users.some((user) => user.status === ACTIVE && ownerIn(user) === ownerTagValue(metadata));
-  const keysOfOthers = new Set<string>();
-  let first: Difference | undefined;
-  for (const other of sharers) {
-    if (!isInEksCluster(other, object, location) && !isServing(other)) continue;
-    for (const folded of roleTagsOfUsers(other, settings.controlPlaneTags).keys()) keysOfOthers.add(folded);
-    if (!hasPrecedence(other, object, isServing)) continue;
-    if (first !== undefined && !hasPrecedence(other, first.other, isServing)) continue;
-    const different = differingSettings(object, other, settings);
-    if (different.length > 0) first = { other, settings: different };
-  }
-  const roleConflict = name && first && conflictReason(object, name, first);
+  const inCluster = sharers.filter((other) => isInEksCluster(other, object, location) || isServing(other));
+  const keysOfOthers = inCluster.flatMap((other) => [...roleTagsOfUsers(other, settings.controlPlaneTags).keys()]);
+  const ahead = inCluster
+    .filter((other) => hasPrecedence(other, object, isServing))
+    .toSorted((one, other) => (hasPrecedence(one, other, isServing) ? -1 : 1));
+  const different = name && findDifference(object, ahead, settings);
   const isUnknown = (user: FargateProfile): boolean => {
+    if ([object, ...sharers].some(({ metadata }) => ownerTagValue(metadata) === ownerIn(user))) return false;
     const owner = ownerWithin(object.metadata.namespace, user);
-    return (
-      owner !== undefined && ![object, ...sharers].some((each) => isSameKey(keyOf(each), owner)) && !isKnown(owner)
-    );
+    return owner !== undefined && !isKnown(owner);
   };
-  const unknownUsers = users.filter((user) => !isGoing(user) && isUnknown(user));
-  return { roleConflict, keysOfOthers: [...keysOfOthers], unknownUsers: unknownUsers.map((user) => user.name) };
+  const unknownUsers = users.filter(
+    (user) => user.status !== DELETING && user.status !== CREATE_FAILED && isUnknown(user),
+  );
+  return {
+    roleConflict: name && different && conflictReason(object, name, different),
+    keysOfOthers: [...new Set(keysOfOthers)],
+    unknownUsers: unknownUsers.map((user) => user.name),
+  };
 }
 
 const ownerIn = ({ tags }: FargateProfile): string | undefined => tagValue(tags, OWNER_TAG, keepCase);
@@ -94,12 +94,29 @@ function ownerWithin(namespace: string, user: FargateProfile): ObjectKey | undef
     : undefined;
 }
 
-const isSameKey = (a: ObjectKey, b: ObjectKey): boolean => keyText(a) === keyText(b);
-
 interface Difference {
   readonly other: AWSFargateProfile;
   /** Fields below `spec`. */
   readonly settings: readonly string[];
+}
+
+/**
+ * Returns the first difference to an object of `ahead`, which is sorted by precedence. Objects that differ from one
+ * ahead of them change nothing in AWS, so their settings do not count.
+ */
+function findDifference(
+  object: AWSFargateProfile,
+  ahead: readonly AWSFargateProfile[],
+  settings: RoleSettings,
+): Difference | undefined {
+  const applied: AWSFargateProfile[] = [];
+  for (const other of ahead) {
+    if (applied.some((each) => differingSettings(other, each, settings).length > 0)) continue;
+    const different = differingSettings(object, other, settings);
+    if (different.length > 0) return { other, settings: different };
+    applied.push(other);
+  }
+  return undefined;
 }
 
 function conflictReason(object: AWSFargateProfile, name: RoleName, { other, settings }: Difference): Reason {
