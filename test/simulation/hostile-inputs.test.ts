@@ -28,6 +28,7 @@ import { findBlocker } from '../../controllers/awsfargateprofile/plan/blockers.t
 import { recordPatch } from '../../controllers/awsfargateprofile/goal/metadata.ts';
 import { messageOf, newReason } from '../../controllers/awsfargateprofile/reasons/reasons.ts';
 import { eventsAfter } from '../../controllers/awsfargateprofile/report/events.ts';
+import { settingsOfSharers } from '../../controllers/awsfargateprofile/guards/role-users/settings.ts';
 import { Competition, findRivals, withOverlap } from '../../controllers/awsfargateprofile/overlap/condition.ts';
 import { statusAfter } from '../../controllers/awsfargateprofile/report/status.ts';
 import {
@@ -407,6 +408,21 @@ const INPUTS: readonly Input[] = [
         rival('z', 'a'.repeat(60)),
         repeated(count, (n) => rival(`rival-${n}`, `*${'a'.repeat(30)}b`)),
       );
+    },
+  },
+  {
+    name: 'a group of objects that share a role (number of objects)',
+    size: 800,
+    prepare: (count) => {
+      const roleName = RoleName.of('shared');
+      const sharers = repeated(count, (n) =>
+        anObject({
+          metadata: { name: `s-${n}`, uid: `s-${n}` },
+          spec: { roleName, additionalTags: { [`key-${n}`]: 'v' } },
+        }),
+      );
+      const settings = { place: PLACE, eksCluster: EksClusterName.of('prod'), limits: NO_LIMITS, controlPlaneTags: {} };
+      return () => settingsOfSharers(anObject({ spec: { roleName } }), sharers, settings, [aProfile()]);
     },
   },
   {

@@ -109,12 +109,17 @@ function findDifference(
   ahead: readonly AWSFargateProfile[],
   settings: RoleSettings,
 ): Difference | undefined {
-  const applied: AWSFargateProfile[] = [];
+  const tagsOf = (each: AWSFargateProfile) => roleTagsOfUsers(each, settings.controlPlaneTags);
+  const tagsOfObject = tagsOf(object);
+  const [first = object] = ahead;
+  const applied = new Map<string, SourcedTag>();
   for (const other of ahead) {
-    if (applied.some((each) => differingSettings(other, each, settings).length > 0)) continue;
-    const different = differingSettings(object, other, settings);
+    const tags = tagsOf(other);
+    const isApplied = [...differingFields(other, first, settings), ...differingTags(applied, tags)].length === 0;
+    if (!isApplied) continue;
+    const different = [...differingFields(object, other, settings), ...differingTags(tagsOfObject, tags)];
     if (different.length > 0) return { other, settings: different };
-    applied.push(other);
+    for (const [key, tag] of tags) applied.set(key, tag);
   }
   return undefined;
 }
@@ -154,11 +159,11 @@ function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
   return createdA === createdB ? a.metadata.name < b.metadata.name : createdA < createdB;
 }
 
-/** Returns the fields below `spec` in which the objects differ. The operator's limits may require a boundary. */
-function differingSettings(
+/** Compares the fields but tags. The operator's limits may require a boundary. */
+function differingFields(
   objectA: AWSFargateProfile,
   objectB: AWSFargateProfile,
-  { place, limits, controlPlaneTags }: RoleSettings,
+  { place, limits }: RoleSettings,
 ): readonly string[] {
   const [a, b] = [objectA.spec, objectB.spec];
   const isSameBoundary =
@@ -169,7 +174,6 @@ function differingSettings(
     ...(jsonEqual(sorted(a.roleAdditionalPolicies), sorted(b.roleAdditionalPolicies))
       ? []
       : ['roleAdditionalPolicies']),
-    ...differingTags(roleTagsOfUsers(objectA, controlPlaneTags), roleTagsOfUsers(objectB, controlPlaneTags)),
   ];
 }
 
