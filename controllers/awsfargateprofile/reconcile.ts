@@ -6,8 +6,10 @@ import type { Leadership } from 'controller-runtime/election';
 import type { Clock, Ms, Random } from 'controller-runtime/env';
 import type { LockQueue } from 'controller-runtime/queue';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
+import type { RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Session, Sessions } from '../../pkg/cloud/index.ts';
+import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { isNamedAfter, isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
@@ -509,9 +511,12 @@ const lookingFor = (
   isClusterLeaving,
 });
 
-/** Whether the object is not being deleted, and its spec names the role, which it may do with the role's ARN. */
-const isUserOfRole = (object: AWSFargateProfile, role: string | undefined): boolean =>
-  !isDeleting(object) && (object.spec.roleARN !== undefined || isSameRoleName(roleNameOf(object), role));
+/** Whether the object is not being deleted, and its spec contains the role's name or ARN. */
+function isUserOfRole(object: AWSFargateProfile, role: RoleName | undefined): boolean {
+  const { roleARN } = object.spec;
+  const name = roleARN === undefined ? roleNameOf(object) : parseRoleArn(roleARN)?.name;
+  return !isDeleting(object) && isSameRoleName(name, role);
+}
 
 /** Returns `undefined` if no role is desired. */
 const roleSettingsOf = ({ target, account, limits, controlPlaneFacts }: DesiredInputs): RoleSettings | undefined =>
