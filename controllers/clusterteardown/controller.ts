@@ -1,5 +1,5 @@
 import type { Store } from 'controller-runtime/cache';
-import { keyOf, type KubeObject, parseKeyText } from 'controller-runtime/client';
+import { keyOf, keyText, type KubeObject, parseKeyText } from 'controller-runtime/client';
 import { Controller } from 'controller-runtime/controller';
 import { fieldAt, jsonEqual } from 'controller-runtime/json';
 import type { Runnable } from 'controller-runtime/manager';
@@ -7,12 +7,12 @@ import { Workqueue } from 'controller-runtime/queue';
 import { CLUSTER_GROUP, CLUSTER_KIND } from '../../api/external/index.ts';
 import {
   type Caches,
+  BY_CONTROL_PLANE,
   BY_EKS_CLUSTER,
   clusterOf,
   controlPlaneOf,
   eksClusterOf,
   ownersOf,
-  referrersOf,
 } from '../shared/caches.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
@@ -58,11 +58,12 @@ const teardownFields = ({ metadata, spec, status }: KubeObject): unknown => ({
  * Enqueues a Cluster whenever an object changes that its teardown might be waiting for. This is cheap, because a
  * reconcile with nothing to do reads only from caches.
  */
-function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes, typed }: Caches): void {
+function enqueueOnChange(queue: Workqueue, { profiles, clusters, controlPlanes }: Caches): void {
   const listed = (listing: ReturnType<Store['byIndex']>): readonly KubeObject[] =>
     listing.kind === 'listed' ? listing.objects : [];
   const enqueueClustersOf = (controlPlane: KubeObject): void => {
-    for (const cluster of referrersOf(controlPlane, typed.clusters)) queue.add(cluster);
+    for (const cluster of listed(clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane)))))
+      queue.add(keyOf(cluster));
     for (const owner of ownersOf(controlPlane)) queue.add(parseKeyText(owner));
   };
   profiles.onChange((change) => {

@@ -76,12 +76,13 @@ export function planFinalizers(
 ): readonly FinalizerTask[] {
   if (cluster?.paused === true) return [];
   const isNeeded = profiles.some(hasFinalizer);
+  const tasks: FinalizerTask[] = former
+    .filter((each) => hasControlPlaneFinalizer(each) && (!isNeeded || isDeleting(each)))
+    .map((controlPlane) => ({ controlPlane, action: 'remove' }));
+  if (current === undefined) return tasks;
   const change = isNeeded ? 'add' : 'remove';
-  const toRelease = former.filter((each) => hasControlPlaneFinalizer(each) && (!isNeeded || isDeleting(each)));
   return [
-    ...(current === undefined
-      ? []
-      : [{ controlPlane: current, action: hasControlPlaneFinalizer(current) === isNeeded ? 'keep' : change } as const]),
-    ...toRelease.map((controlPlane) => ({ controlPlane, action: 'remove' }) as const),
+    { controlPlane: current, action: hasControlPlaneFinalizer(current) === isNeeded ? 'keep' : change },
+    ...tasks,
   ];
 }

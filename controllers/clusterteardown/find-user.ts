@@ -29,7 +29,8 @@ export async function findUser(
   context: ReconcileContext,
 ): Promise<KubeObject | undefined> {
   const decoded = decodeAWSManagedControlPlane(controlPlane);
-  const referrers = referrersOf(controlPlane, options.clusters).map((each) => each.name);
+  const listing = referrersOf(controlPlane, options.clusters);
+  const referrers = listing.kind === 'listed' ? listing.entries.map(({ object }) => object.metadata.name) : [];
   const owners = [name, ...ownersOf(controlPlane).map((key) => parseKeyText(key).name)];
   const mayJoin = E.isRight(decoded) ? newJoinCheck(options, decoded.right, context) : async () => false;
 

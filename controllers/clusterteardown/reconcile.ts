@@ -10,7 +10,7 @@ import {
   needsAccountToJoin,
 } from '../shared/control-plane/joined-control-plane.ts';
 import { type AWSFargateProfile, describeProblems } from '../../api/v1beta2/index.ts';
-import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER, referrersOf } from '../shared/caches.ts';
+import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER, mayBePaused, referrersOf } from '../shared/caches.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { type ClusterState, type ControlPlanes, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
 import { type ProfileDeleterOptions, ProfileDeleter } from './delete-profiles.ts';
@@ -66,12 +66,8 @@ export class TeardownReconciler {
 
   /** AWSFargateProfiles with spec.eksCluster are paused by each Cluster that refers to the control plane. */
   private isPausedByAnother(controlPlane: KubeObject | undefined): boolean {
-    const { clusters } = this.options;
-    const referrers = controlPlane === undefined ? [] : referrersOf(controlPlane, clusters);
-    return referrers.some((each) => {
-      const lookup = clusters.lookup(each);
-      return lookup.kind === 'found' && (E.isLeft(lookup.decoded) || lookup.decoded.right.paused);
-    });
+    const listing = controlPlane && referrersOf(controlPlane, this.options.clusters);
+    return listing?.kind === 'listed' && listing.entries.some(mayBePaused);
   }
 
   /**
@@ -150,7 +146,7 @@ export class TeardownReconciler {
     const owned = controlPlanes.byIndex(BY_OWNER, keyText(key));
     if (owned.kind === 'unknown') return E.left(backOff(owned.reason));
     if (cluster === undefined) {
-      // A former control plane may be the one that is being deleted.
+      // A control plane that is being deleted may be one to which the Cluster no longer referred.
       const current = owned.entries.find(({ object }) => !isDeleting(object)) ?? owned.entries[0];
       return E.right({ current, former: owned.entries.filter((each) => each !== current) });
     }

@@ -1,21 +1,15 @@
-import { isRight, map } from 'fp-ts/lib/Either.js';
+import { isLeft, isRight, map } from 'fp-ts/lib/Either.js';
 import {
   type Decoded,
   type IndexFunc,
   Reflector,
   Store,
+  type TypedEntry,
+  type TypedListing,
   TypedStore,
   type TypedStoreReader,
 } from 'controller-runtime/cache';
-import {
-  findServed,
-  keyOf,
-  keyText,
-  type KubeClient,
-  type KubeObject,
-  type ObjectKey,
-  type Resource,
-} from 'controller-runtime/client';
+import { findServed, keyOf, keyText, type KubeClient, type KubeObject, type Resource } from 'controller-runtime/client';
 import type { Clock, Random } from 'controller-runtime/env';
 import { fieldAt, textAt } from 'controller-runtime/json';
 import type { Logger } from 'controller-runtime/log';
@@ -308,10 +302,14 @@ export const controlPlaneOf = ({ metadata, spec }: KubeObject): readonly string[
   return reference === undefined ? [] : [keyText(reference)];
 };
 
-export function referrersOf(controlPlane: KubeObject, clusters: TypedStoreReader<Cluster>): readonly ObjectKey[] {
-  const listing = clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane)));
-  return listing.kind === 'listed' ? listing.entries.map(({ object }) => keyOf(object)) : [];
-}
+/** Lists the Clusters that refer to the control plane. Usually, there is only one. */
+export const referrersOf = (
+  controlPlane: Parameters<typeof keyOf>[0],
+  clusters: Pick<TypedStoreReader<Cluster>, 'byIndex'>,
+): TypedListing<Cluster> => clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane)));
+
+/** A Cluster that cannot be decoded may be paused. */
+export const mayBePaused = ({ decoded }: TypedEntry<Cluster>): boolean => isLeft(decoded) || decoded.right.paused;
 
 /**
  * Returns the other objects of the cluster, whether they refer to it in spec.clusterName or in spec.eksCluster. Omits

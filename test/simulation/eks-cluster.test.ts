@@ -237,18 +237,21 @@ describe('an object that names the EKS cluster of a control plane of its namespa
   const finalizers = (world: SimulatedWorld): readonly string[] =>
     world.object(CONTROL_PLANE, controlPlaneName)?.metadata.finalizers ?? [];
 
-  /**
-   * Returns a simulation with a Ready AWSFargateProfile that names an EKS cluster in spec.eksCluster. After the
-   * AWSFargateProfile has become Ready, the control plane of this EKS cluster becomes ready too, and the manager adds
-   * its finalizer to the control plane.
-   */
-  async function startWithJoinedProfile(spec: object = {}): Promise<SimulatedWorld> {
+  /** Returns a simulation with a Ready AWSFargateProfile for the EKS cluster of a control plane that is not ready. */
+  async function startBeforeControlPlane(spec: object = {}): Promise<SimulatedWorld> {
     const world = new SimulatedWorld();
+    putStaticIdentity(world, goodKeys(world));
     world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
     world.start(ALLOW_MANAGED);
     apply(world, 'web', { eksCluster: MANAGED, ...spec });
     await world.ready('web');
     expect(finalizers(world)).to.deep.equal([]);
+    return world;
+  }
+
+  /** After the AWSFargateProfile, the control plane becomes ready too, and the manager adds its finalizer to it. */
+  async function startWithJoinedProfile(spec: object = {}): Promise<SimulatedWorld> {
+    const world = await startBeforeControlPlane(spec);
     world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
     await world.until('it joins', () => finalizers(world).length > 0);
     return world;
@@ -293,14 +296,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     });
 
     it('joins the teardown if the account is that of the control plane, also after a restart', async () => {
-      const world = new SimulatedWorld();
-      putStaticIdentity(world, goodKeys(world));
-      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
-      world.start(ALLOW_MANAGED);
-      apply(world, 'web', withIdentity);
-      await world.ready('web');
-      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
-      await world.until('it joins', () => finalizers(world).length > 0);
+      const world = await startWithJoinedProfile(withIdentity);
       for (const manager of world.managers) await world.stop(manager);
       world.start(ALLOW_MANAGED);
       await world.clock.advance(MINUTE);
@@ -313,14 +309,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     });
 
     it('keeps the control plane and joins its teardown although STS does not answer for a while after a restart', async () => {
-      const world = new SimulatedWorld();
-      putStaticIdentity(world, goodKeys(world));
-      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
-      world.start(ALLOW_MANAGED);
-      apply(world, 'web', withIdentity);
-      await world.ready('web');
-      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
-      await world.until('it joins', () => finalizers(world).length > 0);
+      const world = await startWithJoinedProfile(withIdentity);
       for (const manager of world.managers) await world.stop(manager);
       const id = world.aws.admin.addFault({ operation: 'GetCallerIdentity', kind: '500-before' });
       world.start(ALLOW_MANAGED);
@@ -340,12 +329,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     });
 
     it('joins within two minutes after STS answers again', async () => {
-      const world = new SimulatedWorld();
-      putStaticIdentity(world, goodKeys(world));
-      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
-      world.start(ALLOW_MANAGED);
-      apply(world, 'web', withIdentity);
-      await world.ready('web');
+      const world = await startBeforeControlPlane(withIdentity);
       const id = world.aws.admin.addFault({ operation: 'GetCallerIdentity', kind: '500-before' });
       world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
       await world.clock.advance(5 * MINUTE);

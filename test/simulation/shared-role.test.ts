@@ -289,7 +289,7 @@ describe('a role with the Fargate profile of an object that no manager here has'
     expect(world.condition('api')?.message).to.equal(
       'IAM role "shared-pods" is also used by Fargate profile "default_web", whose AWSFargateProfile names another role, ' +
         "is being deleted, or is not in this management cluster, and the role differs from this object's spec.roleAdditionalPolicies. Change " +
-        'spec.roleAdditionalPolicies to match the role, delete that Fargate profile if nobody needs it, or give this ' +
+        'spec.roleAdditionalPolicies to match the role, delete that Fargate profile if no pods need it, or give this ' +
         'object another role with spec.roleName. Until then the controller keeps these settings of the role, and makes ' +
         'no other changes in AWS for this object.',
     );

@@ -6,6 +6,7 @@ import { type AwsLocation, parseRoleArn, podExecutionPolicyArn, roleArn } from '
 import { findPolicyExcess, requiredBoundary } from '../../../pkg/fargate/operator-limits.ts';
 import { findProfileNameProblem, findRoleNameProblem, roleNameFor } from '../../../pkg/fargate/names.ts';
 import { toSelectors } from '../../../pkg/fargate/selectors.ts';
+import { rolePathOf } from '../../shared/profile-names.ts';
 import { boundaryAddition, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { type TagsInvalid, type TagsToSet, profileTags, roleTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
@@ -75,7 +76,7 @@ export function desiredRole(
         : `spec.roleName: ${problem}`,
     );
   }
-  const path = spec.rolePath ?? '/';
+  const path = rolePathOf(object);
   const boundary = requiredBoundary(limits, place);
   const permissionsBoundary = boundary ?? spec.rolePermissionsBoundary;
   const isBoundaryFromLimits = boundary !== undefined && boundary !== spec.rolePermissionsBoundary;

@@ -21,7 +21,7 @@ import { type AWSFargateProfile, describeProblems } from '../../../api/v1beta2/i
 import type { AccountId, EksClusterName } from '../../../api/names.ts';
 import type { IdentityRef } from '../../../pkg/cloud/index.ts';
 import { type LimitExcess, type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
-import { BY_CONTROL_PLANE, BY_EKS_CLUSTER, eksClusterOf } from '../../shared/caches.ts';
+import { BY_EKS_CLUSTER, eksClusterOf, mayBePaused, referrersOf } from '../../shared/caches.ts';
 import {
   type JoinFacts,
   joinsControlPlane,
@@ -205,15 +205,14 @@ function clusterOfJoined(
   }
 }
 
-/** If several Clusters name the control plane, a pause of any of them counts. One that cannot be decoded may be paused. */
+/** Returns the Cluster that refers to the control plane. If there are several, a paused Cluster comes first. */
 function clusterNaming(
   controlPlane: AWSManagedControlPlane,
   { clusters }: Pick<InputCaches, 'clusters'>,
 ): ReconcileInputs['cluster'] {
-  const listing = clusters.byIndex(BY_CONTROL_PLANE, keyText(keyOf(controlPlane)));
+  const listing = referrersOf(controlPlane, clusters);
   if (listing.kind === 'unknown') return listing;
-  const { entries } = listing;
-  const entry = entries.find(({ decoded }) => E.isLeft(decoded) || decoded.right.paused) ?? entries[0];
+  const entry = listing.entries.find(mayBePaused) ?? listing.entries[0];
   return entry === undefined ? { kind: 'none' } : toInputLookup({ kind: 'found', ...entry });
 }
 

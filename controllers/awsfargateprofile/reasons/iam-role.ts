@@ -111,7 +111,7 @@ export const ROLE_REASONS = {
     remedy: ({ unknownUser, settings, isProvisioned = false }) => {
       const orElse = isProvisioned ? OR_REPLACE_OBJECT : 'or give this object another role with spec.roleName';
       if (unknownUser !== undefined)
-        return `Change ${fieldsOf(settings)} to match the role, delete that Fargate profile if nobody needs it, ${orElse}`;
+        return `Change ${fieldsOf(settings)} to match the role, delete that Fargate profile if no pods need it, ${orElse}`;
       const limit = isProvisioned ? ', as far as the API server accepts them' : '';
       return `Set the same values in both objects${limit}, ${orElse}`;
     },

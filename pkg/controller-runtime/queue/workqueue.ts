@@ -6,8 +6,8 @@ import { ReadyKeys, isHigher, type QueuePriority, type ReadyItem, type Slots } f
 /** As in client-go (default_rate_limiters.go). A key's backoff doubles up to {@link MAX_BACKOFF}. */
 const BASE_BACKOFF: Ms = 5;
 /**
- * Two minutes, in milliseconds. client-go waits for up to 1000 s, for controllers on which nobody waits. After an outage
- * of the API server, the deletion of a whole cluster can wait for one key.
+ * Two minutes, in milliseconds; client-go's limit is 1000 s. After an outage of the API server, the deletion of a whole
+ * cluster can wait for one key, and users wait for that deletion.
  */
 const MAX_BACKOFF: Ms = 2 * 60_000;
 

@@ -137,8 +137,9 @@ type IsServing = (object: AWSFargateProfile) => boolean;
 
 /**
  * An object that serves has precedence over an object that does not, because pods run with the first object's settings.
- * If neither serves, such as after somebody has deleted the profile in AWS, an object that has served by its record has
- * precedence. A restore recreates the objects in any order, so age decides only between equal objects.
+ * If neither object serves, for example because a user has deleted the profile in AWS, an object whose record shows
+ * that the object has served has precedence. A restore recreates the objects in any order, so age decides only between
+ * equal objects.
  */
 function hasPrecedence(a: AWSFargateProfile, b: AWSFargateProfile, isServing: IsServing): boolean {
   for (const isPreferred of [isServing, hasServed]) {
