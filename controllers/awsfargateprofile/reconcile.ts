@@ -27,7 +27,7 @@ import {
 } from '../shared/record.ts';
 import { hasFinalizer, isDeleting, isReplaceable, isStatusLost } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
-import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
+import { baseNameOf, roleNameOf, usedRoleNameOf } from '../shared/profile-names.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { completeEksClusterFacts } from './aws/eks-cluster.ts';
@@ -46,9 +46,9 @@ import type { Guards, ReconcileState } from './guards/guards.ts';
 import { holdControlPlane, newPreparations, reasonForWait } from './guards/preparations.ts';
 import { Claims } from './guards/role-users/claims.ts';
 import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
-import { type RoleSettings, findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
+import { type SharedRole, findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
 import type { ClusterQueues } from './cluster-queue.ts';
-import type { Desired } from './model/desired-state.ts';
+import type { Desired, SharersSettings } from './model/desired-state.ts';
 import { type Observed, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/identity.ts';
 import type { Execution, ReconcileResult } from './model/result.ts';
@@ -389,18 +389,19 @@ export class Reconciler {
     });
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
     if (updated.elsewhere.length > 0) retryStore.update(object, withoutSurvey);
-    const settings = roleSettingsOf(inputs);
-    const isKnown = (owner: ObjectKey): boolean => {
-      const lookup = profiles.lookup(owner);
-      return (
-        lookup.kind === 'found' && E.isRight(lookup.decoded) && isUserOfRole(lookup.decoded.right, roleNameOf(object))
-      );
+    const sharersSettings = (name: RoleName): SharersSettings => {
+      const isKnown = (owner: ObjectKey): boolean => {
+        const lookup = profiles.lookup(owner);
+        return lookup.kind === 'found' && E.isRight(lookup.decoded) && isUserOfRole(lookup.decoded.right, name);
+      };
+      const role = sharedRole(name, inputs);
+      const sharers = findRoleSharers(object, name, profiles);
+      const settings = settingsOfSharers(object, sharers, role, observed.profiles, isKnown);
+      // A glance does not show the profiles of the sharers, so it would not show the conflict.
+      if (settings.roleConflict !== undefined) retryStore.update(object, withoutSurvey);
+      return settings;
     };
-    const ofSharers =
-      settings && settingsOfSharers(object, findRoleSharers(object, profiles), settings, observed.profiles, isKnown);
-    // A glance does not show the profiles of the sharers, so it would not show the conflict.
-    if (ofSharers?.roleConflict !== undefined) retryStore.update(object, withoutSurvey);
-    return desiredFor(object, { ...inputs, ...ofSharers }, updated, observed, session.now());
+    return desiredFor(object, { ...inputs, sharersSettings }, updated, observed, session.now());
   }
 
   private async changeAws(
@@ -511,21 +512,20 @@ const lookingFor = (
   isClusterLeaving,
 });
 
-/** Whether the object is not being deleted, and its spec contains the role's name or ARN. */
-function isUserOfRole(object: AWSFargateProfile, role: RoleName | undefined): boolean {
+/** Whether the object is not being deleted, and uses the role. */
+function isUserOfRole(object: AWSFargateProfile, role: RoleName): boolean {
   const { roleARN } = object.spec;
-  const name = roleARN === undefined ? roleNameOf(object) : parseRoleArn(roleARN)?.name;
+  const name = roleARN === undefined ? usedRoleNameOf(object) : parseRoleArn(roleARN)?.name;
   return !isDeleting(object) && isSameRoleName(name, role);
 }
 
-/** Returns `undefined` if no role is desired. */
-const roleSettingsOf = ({ target, account, limits, controlPlaneFacts }: DesiredInputs): RoleSettings | undefined =>
-  controlPlaneFacts && {
-    place: placeOf(target, account),
-    eksCluster: target.eksCluster,
-    limits,
-    controlPlaneTags: controlPlaneFacts.controlPlaneTags,
-  };
+const sharedRole = (name: RoleName, { target, account, limits, controlPlaneFacts }: DesiredInputs): SharedRole => ({
+  name,
+  place: placeOf(target, account),
+  eksCluster: target.eksCluster,
+  limits,
+  controlPlaneTags: controlPlaneFacts?.controlPlaneTags ?? {},
+});
 
 /** Returns the names of the object's profiles in EKS, and of recorded profiles that EKS does not show. */
 function ownNames(looking: Looking, { profiles }: ProfilesAndRoles): readonly string[] {

@@ -28,6 +28,7 @@ import {
   decodeAWSManagedControlPlane,
   decodeCluster,
 } from '../../api/external/index.ts';
+import type { RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import {
   CLUSTER_NAME_LABEL,
@@ -40,7 +41,7 @@ import {
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
 import { controlPlaneReference } from './control-plane/joined-control-plane.ts';
 import { formatLocation, readRecord } from './record.ts';
-import { roleNameOf } from './profile-names.ts';
+import { usedRoleNameOf } from './profile-names.ts';
 import { turnOrderOf, wantsTurn } from './turn-order.ts';
 
 /** By `namespace/name` of the Cluster. */
@@ -229,12 +230,14 @@ export const PROFILE_INDEXES = {
 };
 
 /** Returns the key of the object's role in {@link BY_ROLE}, or nothing if the controller does not manage the role. */
-export function rolesOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
-  const name = isRight(decoded) ? roleNameOf(decoded.right)?.toLowerCase() : undefined;
-  return name === undefined || !isRight(decoded)
-    ? []
-    : [keyText({ namespace: decoded.right.metadata.namespace, name })];
+function rolesOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
+  const name = isRight(decoded) ? usedRoleNameOf(decoded.right) : undefined;
+  return name === undefined || !isRight(decoded) ? [] : [roleKeyOf(decoded.right.metadata.namespace, name)];
 }
+
+/** Returns the key of a role in {@link BY_ROLE}. IAM ignores case in names. */
+export const roleKeyOf = (namespace: string, role: RoleName): string =>
+  keyText({ namespace, name: role.toLowerCase() });
 
 export const eksClusterOfControlPlane = ({ metadata, spec }: KubeObject): readonly string[] => {
   const { namespace = '' } = metadata;

@@ -39,5 +39,17 @@ export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
   return roleName ?? (cluster && roleNameFor(cluster, baseNameOf(object, record)));
 }
 
+/**
+ * Returns the name of the managed role that the object uses, as far as the object shows. If a client removed
+ * spec.roleName, this is the role in the record, because EKS cannot change the role of an existing profile.
+ */
+export function usedRoleNameOf(object: AWSFargateProfile): RoleName | undefined {
+  const { roleARN, roleName } = object.spec;
+  const { profiles, roles } = recordOf(object);
+  const checked = roles.filter((role) => role.managed !== false && role.checked === true);
+  const isRecorded = roleARN === undefined && roleName === undefined && profiles.length > 0 && checked.length === 1;
+  return isRecorded ? checked[0]?.name : roleNameOf(object);
+}
+
 /** IAM's default path is `/`. */
 export const rolePathOf = ({ spec }: Pick<AWSFargateProfile, 'spec'>): string => spec.rolePath ?? '/';

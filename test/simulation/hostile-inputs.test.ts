@@ -421,8 +421,14 @@ const INPUTS: readonly Input[] = [
           spec: { roleName, additionalTags: { [`key-${n}`]: 'v' } },
         }),
       );
-      const settings = { place: PLACE, eksCluster: EksClusterName.of('prod'), limits: NO_LIMITS, controlPlaneTags: {} };
-      return () => settingsOfSharers(anObject({ spec: { roleName } }), sharers, settings, [aProfile()]);
+      const role = {
+        name: roleName,
+        place: PLACE,
+        eksCluster: EksClusterName.of('prod'),
+        limits: NO_LIMITS,
+        controlPlaneTags: {},
+      };
+      return () => settingsOfSharers(anObject({ spec: { roleName } }), sharers, role, [aProfile()]);
     },
   },
   {

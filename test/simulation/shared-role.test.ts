@@ -453,3 +453,40 @@ describe('two objects that serve with a role, and want different settings', () =
     }
   });
 });
+
+describe('a role that an object keeps although a client removed spec.roleName', () => {
+  async function withoutRoleName(web: object) {
+    const world = new ReplaceableWorld();
+    world.start();
+    for (const [name, spec] of [
+      ['web', web],
+      ['api', {}],
+    ] as const) {
+      world.applyWith(name, { ...SHARED, ...spec });
+      await world.ready(name);
+    }
+    world.change({ spec: { roleName: null } });
+    await world.clock.advance(HOUR);
+    expect(world.shown()).to.equal('True/Ready');
+    return world;
+  }
+
+  it('keeps the settings of this object if another object with the role wants others', async () => {
+    const world = await withoutRoleName({});
+    world.patch(PLURAL, 'api', { spec: { roleAdditionalPolicies: [READ_POLICY] } });
+    await stalled(world, 'api');
+    const { length } = world.mutations();
+    await world.clock.advance(6 * HOUR);
+    expect(world.operations(length)).to.deep.equal([]);
+    expect([policiesIn(world), world.shown()]).to.deep.equal([[EKS_POLICY], 'True/Ready']);
+    await world.deleteAndFinish('web', 'api');
+  });
+
+  it('gets changed settings from this object, which is older', async () => {
+    const world = await withoutRoleName(REPLACE);
+    world.change({ spec: { roleAdditionalPolicies: [READ_POLICY] } });
+    await stalled(world, 'api');
+    expect(policiesIn(world)).to.have.members([EKS_POLICY, READ_POLICY]);
+    await world.deleteAndFinish('web', 'api');
+  });
+});

@@ -94,6 +94,7 @@ describe('desiredFor', () => {
       isBoundaryFromLimits: false,
       policiesInSpec: [],
       additions: [],
+      roleConflict: undefined,
       keysOfOthers: [],
       unknownUsers: [],
     });

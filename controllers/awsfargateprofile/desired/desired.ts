@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { type Ms, parseDuration } from 'controller-runtime/env';
 import { isRecord } from 'controller-runtime/json';
-import type { AccountId, ProfileName } from '../../../api/names.ts';
+import type { AccountId, ProfileName, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../api/v1beta2/index.ts';
 import { withEmptyFields } from '../../../api/external/index.ts';
 import { parseRoleArn, type AwsLocation } from '../../../pkg/fargate/arns.ts';
@@ -29,8 +29,7 @@ import type { Abandonment } from '../reasons/wording.ts';
 import { desiredProfile, desiredRole } from './profile-and-role.ts';
 import { chooseName } from './choose-name.ts';
 
-/** The sharers' settings are known only after AWS has been read. */
-export interface DesiredInputs extends Partial<SharersSettings> {
+export interface DesiredInputs {
   readonly target: Target;
   readonly targetSource: TargetSource;
   /** `undefined` if nothing may be created or corrected, for example because the object is being deleted. */
@@ -42,6 +41,8 @@ export interface DesiredInputs extends Partial<SharersSettings> {
   readonly account: AccountId;
   readonly limits: OperatorLimits;
   readonly isQuotaExceeded: boolean;
+  /** Returns what other objects want that use the role. By default, no other object uses it. */
+  readonly sharersSettings?: (role: RoleName) => SharersSettings;
 }
 
 /**
@@ -98,7 +99,6 @@ export function desiredFor(
   return E.map((both: DesiredResources): Desired => ({
     ...common,
     ...both,
-    ...(inputs.roleConflict && { roleConflict: inputs.roleConflict }),
   }))(resources);
 }
 
@@ -157,9 +157,10 @@ function desiredProfileAndRole(
   const inUse = existing && parseRoleArn(existing.podExecutionRoleArn)?.name;
   const { capaRoleNames } = common.identity;
   const isKept = inUse !== undefined && (capaRoleNames.includes(inUse) || isOwnRole(inUse));
-  const { keysOfOthers = [], unknownUsers = [] } = inputs;
-  const ofRole = { inUse: isKept ? inUse : undefined, keysOfOthers, unknownUsers };
-  const role = desiredRole(object, controlPlaneFacts, common, ofRole);
+  const role = desiredRole(object, controlPlaneFacts, common, {
+    inUse: isKept ? inUse : undefined,
+    sharersSettings: inputs.sharersSettings,
+  });
   return E.map((each: DesiredRole) => ({ profile: profile.right, role: each }))(role);
 }
 

@@ -16,7 +16,7 @@ import type {
   ObjectIdentity,
   DesiredProfile,
   DesiredRole,
-  ManagedRole,
+  SharersSettings,
 } from '../model/desired-state.ts';
 import type { ControlPlaneFacts } from '../goal/target.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -59,11 +59,14 @@ export function desiredRole(
   object: AWSFargateProfile,
   controlPlaneFacts: ControlPlaneFacts,
   { identity, place, limits }: Pick<Desired, 'identity' | 'place' | 'limits'>,
-  /** `inUse` is the existing profile's role, if that role replaces the computed name. */
   {
     inUse,
-    ...ofSharers
-  }: { readonly inUse: RoleName | undefined } & Pick<ManagedRole, 'keysOfOthers' | 'unknownUsers'>,
+    sharersSettings = () => NO_SHARERS,
+  }: {
+    /** The existing profile's role, if that role replaces the computed name. */
+    readonly inUse: RoleName | undefined;
+    readonly sharersSettings: ((role: RoleName) => SharersSettings) | undefined;
+  },
 ): E.Either<Reason, DesiredRole> {
   const { spec } = object;
   if (spec.roleARN !== undefined) return existingRole(spec.roleARN, place);
@@ -93,7 +96,7 @@ export function desiredRole(
     isNamedInSpec: spec.roleName !== undefined,
     isBoundaryFromLimits,
     policiesInSpec,
-    ...ofSharers,
+    ...sharersSettings(name),
     additions: [
       ...additions,
       ...allowed.map(policyAddition),
@@ -102,6 +105,8 @@ export function desiredRole(
     ...(permissionsBoundary !== undefined && { permissionsBoundary }),
   }))(roleTags(identity, object, controlPlaneFacts.controlPlaneTags));
 }
+
+const NO_SHARERS: SharersSettings = { roleConflict: undefined, keysOfOthers: [], unknownUsers: [] };
 
 function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, ExistingRole> {
   const parts = parseRoleArn(arn);

@@ -40,7 +40,7 @@ export interface DesiredProfile {
 }
 
 /** An IAM role that this controller creates and corrects to match the spec. */
-export interface ManagedRole extends NewRole, Pick<SharersSettings, 'keysOfOthers' | 'unknownUsers'> {
+export interface ManagedRole extends NewRole, SharersSettings {
   readonly kind: 'managed';
   readonly arn: RoleArn;
   readonly policies: readonly string[];
@@ -60,7 +60,7 @@ export interface ManagedRole extends NewRole, Pick<SharersSettings, 'keysOfOther
   readonly additions: readonly string[];
 }
 
-/** What the other objects that share the managed role want. */
+/** What the other objects that use the managed role want. */
 export interface SharersSettings {
   /** Set if an object with precedence wants different settings for the role. */
   readonly roleConflict: Reason | undefined;
@@ -134,8 +134,6 @@ export interface Circumstances {
   readonly isUnproven: boolean;
   /** Why nothing may be created now. Existing profiles and roles are still corrected and deleted. */
   readonly creationBlocker: Reason | undefined;
-  /** Set if an object with precedence shares the managed role and wants different settings for it. */
-  readonly roleConflict?: Reason;
   readonly place: AwsLocation;
   readonly limits: OperatorLimits;
   /**

@@ -125,14 +125,12 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Desi
         isProvisioned,
       });
     }
-    return desired.roleConflict;
+    return role.roleConflict;
   }
   const stripped = strippedRoleReason(desired, found);
   if (stripped !== undefined) return stripped;
   const ownership = roleOwnership(found, desired.identity);
-  if (ownership.kind === 'ours') {
-    return desired.roleConflict;
-  }
+  if (ownership.kind === 'ours') return role.roleConflict;
   if (role.isNamedInSpec) return findTrustBlocker(desired, found);
   const isTrusted = checkTrustOf(desired, found).kind === 'trusted';
   const facts = { name: role.name, whose: ownership.whose, isTrusted, isProvisioned };

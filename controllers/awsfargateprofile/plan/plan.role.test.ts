@@ -27,6 +27,7 @@ import {
   asDesired,
   desiredOf,
   observed,
+  sharedBy,
 } from '../testing/builders.ts';
 import {
   CAPA_TAGS,
@@ -96,14 +97,14 @@ const SHARED = { name: SHARED_ROLE_NAME };
 
 const disputed = living(
   { spec: { roleName: SHARED_ROLE_NAME } },
-  {
+  sharedBy({
     roleConflict: newReason('RoleSettingsConflict', {
       name: SHARED_ROLE_NAME,
       other: 'AWSFargateProfile team-a/older',
       settings: ['rolePath'],
       isProvisioned: false,
     }),
-  },
+  }),
 );
 
 const FORMER_ROLE = RoleName.of('former-role');
@@ -239,7 +240,7 @@ describe('plan, about the role', () => {
       ['has a tag that the spec dropped', plain, live(TAGGED_BY_US), 'untag role of added,team?; in order'],
       [
         'has a tag that the spec dropped, but that another object wants on the role',
-        living({}, { keysOfOthers: ['team'] }),
+        living({}, sharedBy({ keysOfOthers: ['team'] })),
         live(TAGGED_BY_US),
         'in order',
       ],

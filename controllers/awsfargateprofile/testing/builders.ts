@@ -27,7 +27,7 @@ import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../
 import { baseNameOf } from '../../shared/profile-names.ts';
 import { type DesiredInputs, desiredFor } from '../desired/desired.ts';
 import type { ReconcileInputs } from '../goal/inputs.ts';
-import type { Desired } from '../model/desired-state.ts';
+import type { Desired, SharersSettings } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, fitsSpec } from '../model/observed-state.ts';
 import type { ControlPlaneFacts, Target } from '../goal/target.ts';
 import { identityOf } from '../model/identity.ts';
@@ -189,6 +189,11 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
     ...over,
   };
 }
+
+/** Returns the part of the inputs that says what other objects with the role want: by default nothing. */
+export const sharedBy = (others: Partial<SharersSettings>): Partial<DesiredInputs> => ({
+  sharersSettings: () => ({ roleConflict: undefined, keysOfOthers: [], unknownUsers: [], ...others }),
+});
 
 /** Returns what is desired after a reconcile has read `seen`; by default AWS has nothing. */
 export function desiredOf(

@@ -12,7 +12,7 @@ import { type FreshProfilesSources, newReadFreshProfiles } from '../../../shared
 import { listLiveProfiles } from '../../../shared/live-profiles.ts';
 import { type KnownLocation, formatLocation, locationOf, recordOf, readRecord } from '../../../shared/record.ts';
 import { hasFinalizer, isDeleting } from '../../../shared/object-state.ts';
-import { roleNameOf } from '../../../shared/profile-names.ts';
+import { roleNameOf, usedRoleNameOf } from '../../../shared/profile-names.ts';
 
 /** A role, and the EKS cluster for whose profiles it was created. */
 export interface RoleInCluster {
@@ -171,7 +171,7 @@ function mentions(object: unknown, role: RoleName): boolean {
 const roleNameInArn = (arn: string | undefined): string | undefined => arn?.slice(arn.lastIndexOf('/') + 1);
 
 const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
-  !isDeleting(object) && isSameRoleName(roleNameOf(object), role);
+  !isDeleting(object) && isSameRoleName(usedRoleNameOf(object), role);
 
 /** True if another manager manages the role for `other`, and `other` no longer needs it. */
 function mayBeDeletingRole(

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ProfileName, type RoleName } from '../../../../api/names.ts';
 import { ADDED_TAG, OWNER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { Mutation } from '../../model/change.ts';
-import { PROFILE, ROLE, ROLE_ARN, aDeletedObject, aFailure, anObject } from '../../testing/builders.ts';
+import { PROFILE, ROLE, ROLE_ARN, aDeletedObject, aFailure, anObject, sharedBy } from '../../testing/builders.ts';
 import { SHARED_ROLE_ARN, SHARED_ROLE_NAME } from '../../testing/fixtures.ts';
 import {
   CONSTRUCTIVE,
@@ -271,6 +271,14 @@ describe('roleShareable', () => {
     expect(obstacle?.kind === 'stop' && obstacle.reason.name).to.equal('RoleSettingsConflict');
   });
 
+  it('lets an object go on whose role of spec.roleARN another object manages', async () => {
+    const manager = anObject({ metadata: { name: 'api' }, spec: { roleName: ROLE, rolePath: '/pods/' } });
+    const aws = awsWith(aSimulatedProfile({ name: 'theirs', tags: { [OWNER_TAG]: 'team-a/api' } }), aSimulatedRole());
+    const createEntry = { kind: 'createAccessEntry', name: ROLE, principal: ROLE_ARN } as const;
+    const user = anObject({ spec: { roleARN: ROLE_ARN } });
+    expect(await check({ ...NOBODY, sharers: [manager] }, aws, createEntry, user)).to.equal(undefined);
+  });
+
   const DETACH = { kind: 'detachPolicy', name: ROLE, policyArn: 'arn:aws:iam::aws:policy/A', retiring: false } as const;
   const withUnknownUser = () =>
     awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: { [OWNER_TAG]: 'team-a/api' } }));
@@ -284,24 +292,32 @@ describe('roleShareable', () => {
     it(`lets no ${mutation.kind} take permissions from a profile whose object no manager here has`, async () => {
       const facts = { name: ROLE, unknownUser: 'theirs', settings: [setting], isProvisioned: false };
       const unknownUsers = [ProfileName.of('theirs')];
-      expect(await check(NOBODY, withUnknownUser(), mutation, anObject(asking), { unknownUsers })).to.deep.equal({
+      expect(
+        await check(NOBODY, withUnknownUser(), mutation, anObject(asking), sharedBy({ unknownUsers })),
+      ).to.deep.equal({
         kind: 'stop',
         reason: { name: 'RoleSettingsConflict', facts },
       });
       expect(await check(NOBODY, withUnknownUser(), mutation, anObject(asking)), 'in the cache').to.equal(undefined);
       const api = anObject({ ...asking, metadata: { name: 'api' } });
       const ofOtherManager = { ...NOBODY, sharers: [api] };
-      expect(await check(ofOtherManager, withUnknownUser(), mutation, anObject(asking), { unknownUsers })).to.equal(
-        undefined,
-      );
+      expect(
+        await check(ofOtherManager, withUnknownUser(), mutation, anObject(asking), sharedBy({ unknownUsers })),
+      ).to.equal(undefined);
     });
 
   it('lets other changes of the role pass', async () => {
     for (const mutation of [CREATE_ROLE, { kind: 'setTrust', name: ROLE, trust: '{}' } as const])
       expect(
-        await check(NOBODY, withUnknownUser(), mutation, anObject(asking), {
-          unknownUsers: [ProfileName.of('theirs')],
-        }),
+        await check(
+          NOBODY,
+          withUnknownUser(),
+          mutation,
+          anObject(asking),
+          sharedBy({
+            unknownUsers: [ProfileName.of('theirs')],
+          }),
+        ),
       ).to.equal(undefined);
   });
 

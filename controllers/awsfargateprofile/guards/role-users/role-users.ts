@@ -47,10 +47,11 @@ export function roleShareable({ roleUsers }: RoleUserServices): Check {
       const other = `AWSFargateProfile ${found.possibleDeleter}`;
       return stop(newReason('WaitingForRoleDeletion', { name, other }));
     }
+    if (desired.role?.kind !== 'managed') return undefined;
     const { roleConflict, keysOfOthers, unknownUsers } = settingsOfSharers(
       object,
       found.sharers,
-      { ...desired, eksCluster: target.eksCluster, controlPlaneTags: reconcile.controlPlaneTags },
+      { ...desired, name, eksCluster: target.eksCluster, controlPlaneTags: reconcile.controlPlaneTags },
       observed.profiles,
     );
     if (roleConflict !== undefined) return stop(roleConflict);

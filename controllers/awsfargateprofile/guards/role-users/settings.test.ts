@@ -10,7 +10,7 @@ import { newApi } from '../../testing/api.ts';
 import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
 import { messageOf } from '../../reasons/reasons.ts';
 import { type ObjectParts, EKS_CLUSTER, HERE, aDeletedObject, aProfile, anObject } from '../../testing/builders.ts';
-import { type RoleSettings, findRoleSharers, settingsOfSharers } from './settings.ts';
+import { type SharedRole, findRoleSharers, settingsOfSharers } from './settings.ts';
 
 const shared = RoleName.of('shared');
 const [logs, extra] = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
@@ -23,7 +23,8 @@ const roleSharer = (name: string, createdAt: string, spec: Partial<AWSFargatePro
 
 const [OLD, YOUNG, YOUNGEST] = ['2026-11-19T00:00:00Z', '2026-11-20T00:00:00Z', '2026-11-21T00:00:00Z'];
 
-const SETTINGS: RoleSettings = {
+const SHARED: SharedRole = {
+  name: shared,
   place: { partition: 'aws', region: 'eu-west-1', account: AccountId.of('111122223333') },
   eksCluster: EKS_CLUSTER,
   limits: NO_LIMITS,
@@ -34,7 +35,7 @@ const conflict = (
   roleSharers: readonly AWSFargateProfile[],
   profiles: readonly FargateProfile[] = [],
 ) => {
-  const found = settingsOfSharers(object, roleSharers, SETTINGS, profiles).roleConflict;
+  const found = settingsOfSharers(object, roleSharers, SHARED, profiles).roleConflict;
   return found?.name === 'RoleSettingsConflict' ? found.facts : found;
 };
 
@@ -60,7 +61,9 @@ describe('findRoleSharers', () => {
       [{ ...object }, named('a', 'shared'), named('b', 'other'), deleted, { ...anObject(), spec: 7 }],
       '100',
     );
-    expect(findRoleSharers(object, typed.profiles).map((each) => each.metadata.name)).to.deep.equal(['a']);
+    expect(
+      findRoleSharers(object, RoleName.of('Shared'), typed.profiles).map((each) => each.metadata.name),
+    ).to.deep.equal(['a']);
   });
 });
 
@@ -71,7 +74,6 @@ describe('settingsOfSharers', () => {
   const old = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('api', OLD, spec);
   const [ofWeb, ofApi] = [profileOf('team-a/web'), profileOf('team-a/api')];
   const ownRole = { podExecutionRoleArn: RoleArn.of('arn:aws:iam::111122223333:role/own') };
-  const roleARN = RoleArn.of('arn:aws:iam::111122223333:role/shared');
 
   for (const [what, object, sharers, ...profiles] of [
     ['an object that shares its role with no other object', young(), []],
@@ -98,7 +100,6 @@ describe('settingsOfSharers', () => {
       roleSharer('a', OLD),
       [roleSharer('b', OLD, other)],
     ],
-    ['a role of spec.roleARN', anObject({ spec: { roleARN } }), [old(other)]],
   ] as const)
     it(`is undefined for ${what}`, () => expect(conflict(object, sharers, profiles)).to.equal(undefined));
 
@@ -151,13 +152,13 @@ describe('settingsOfSharers', () => {
   it('is about the profile if both objects have the same profile name', () => {
     const profileName = ProfileName.of('batch');
     const object = young({ ...other, profileName });
-    const found = settingsOfSharers(object, [old({ profileName })], SETTINGS, []).roleConflict;
+    const found = settingsOfSharers(object, [old({ profileName })], SHARED, []).roleConflict;
     expect(found?.name).to.equal('ProfileNotOwned');
     expect(found?.facts).to.include({ name: 'batch', whose: 'AWSFargateProfile team-a/api' });
   });
 
   it('tells the user which settings differ', () => {
-    const { roleConflict } = settingsOfSharers(young({ rolePath: '/mine/' }), [old()], SETTINGS, []);
+    const { roleConflict } = settingsOfSharers(young({ rolePath: '/mine/' }), [old()], SHARED, []);
     expect(roleConflict && messageOf(roleConflict)).to.include(
       'IAM role "shared" is also used by AWSFargateProfile team-a/api, and this object has different values for spec.rolePath. ',
     );
@@ -165,9 +166,9 @@ describe('settingsOfSharers', () => {
 
   it('counts the tags that an object has from the control plane', () => {
     const theirs = old({ additionalTags: { team: 'theirs' } });
-    const settings = { ...SETTINGS, controlPlaneTags: { team: 'platform', 'cost-center': '1' } };
-    expect(settingsOfSharers(young(), [theirs], SETTINGS, []).roleConflict).to.equal(undefined);
-    const { roleConflict, keysOfOthers } = settingsOfSharers(young(), [theirs], settings, []);
+    const role = { ...SHARED, controlPlaneTags: { team: 'platform', 'cost-center': '1' } };
+    expect(settingsOfSharers(young(), [theirs], SHARED, []).roleConflict).to.equal(undefined);
+    const { roleConflict, keysOfOthers } = settingsOfSharers(young(), [theirs], role, []);
     expect(roleConflict?.facts).to.deep.include({ settings: ['additionalTags["team"]'] });
     expect(keysOfOthers).to.deep.equal(['team', 'cost-center']);
   });
@@ -175,8 +176,8 @@ describe('settingsOfSharers', () => {
   it('ignores a boundary of the spec where the operator requires one of all roles', () => {
     const limits = { ...NO_LIMITS, permissionsBoundary: extra };
     const theirs = old({ rolePermissionsBoundary: logs });
-    expect(settingsOfSharers(young(), [theirs], SETTINGS, []).roleConflict?.name).to.equal('RoleSettingsConflict');
-    expect(settingsOfSharers(young(), [theirs], { ...SETTINGS, limits }, []).roleConflict).to.equal(undefined);
+    expect(settingsOfSharers(young(), [theirs], SHARED, []).roleConflict?.name).to.equal('RoleSettingsConflict');
+    expect(settingsOfSharers(young(), [theirs], { ...SHARED, limits }, []).roleConflict).to.equal(undefined);
   });
 
   it('collects the folded keys of the tags that other objects want on the role, younger ones included', () => {
@@ -185,14 +186,14 @@ describe('settingsOfSharers', () => {
       old(),
       roleSharer('x', YOUNGEST, { additionalTags: { app: 'b' } }),
     ];
-    expect(settingsOfSharers(young(), sharers, SETTINGS, []).keysOfOthers).to.deep.equal(['team', 'app']);
+    expect(settingsOfSharers(young(), sharers, SHARED, []).keysOfOthers).to.deep.equal(['team', 'app']);
   });
 });
 
 describe('the unknown users in settingsOfSharers', () => {
   const [web, api] = [roleSharer('web', OLD), roleSharer('api', YOUNG)];
   const unknownUsersIn = (...profiles: readonly FargateProfile[]) =>
-    settingsOfSharers(web, [api], SETTINGS, profiles).unknownUsers;
+    settingsOfSharers(web, [api], SHARED, profiles).unknownUsers;
 
   it('are the profiles with the role that belong to no object of the namespace which shares the role', () => {
     const creating = profileOf('team-a/new', { status: 'CREATING' });
@@ -216,8 +217,8 @@ describe('settingsOfSharers counts only objects of the same EKS cluster', () => 
   const place = { account, region, eksCluster };
   const counts = (other: AWSFargateProfile, object: AWSFargateProfile): boolean => {
     const tagged = { ...other, spec: { ...other.spec, additionalTags: { team: 'a' } } };
-    const settings = { ...SETTINGS, place: { ...SETTINGS.place, account, region }, eksCluster };
-    return settingsOfSharers(object, [tagged], settings, []).keysOfOthers.length > 0;
+    const role = { ...SHARED, place: { ...SHARED.place, account, region }, eksCluster };
+    return settingsOfSharers(object, [tagged], role, []).keysOfOthers.length > 0;
   };
   const here = { in: { ...HERE, ...place } };
   const elsewhere = (over: object) => ({ in: { ...HERE, ...place, ...over } });

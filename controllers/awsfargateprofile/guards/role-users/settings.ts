@@ -11,16 +11,17 @@ import { type OperatorLimits, requiredBoundary } from '../../../../pkg/fargate/o
 import { OWNER_TAG, type Tags, keepCase, ownerTagValue, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import type { SourcedTag } from '../../../../pkg/fargate/tags/tag-limits.ts';
 import { roleTagsOfUsers } from '../../../../pkg/fargate/tags/tags-to-set.ts';
-import { BY_ROLE, rolesOf } from '../../../shared/caches.ts';
+import { BY_ROLE, roleKeyOf } from '../../../shared/caches.ts';
 import { type KnownLocation, recordOf, roleEntryOf } from '../../../shared/record.ts';
 import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
-import { currentProfileNameOf, roleNameOf, rolePathOf } from '../../../shared/profile-names.ts';
+import { currentProfileNameOf, rolePathOf } from '../../../shared/profile-names.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
 import type { SharersSettings } from '../../model/desired-state.ts';
 import { ACTIVE, CREATE_FAILED, DELETING } from '../../model/profile-status.ts';
 import { isInEksCluster } from './live-users.ts';
 
-export interface RoleSettings {
+export interface SharedRole {
+  readonly name: RoleName;
   readonly place: AwsLocation;
   readonly eksCluster: KnownLocation['eksCluster'];
   readonly limits: OperatorLimits;
@@ -28,47 +29,46 @@ export interface RoleSettings {
   readonly controlPlaneTags: Tags;
 }
 
-/** Returns the other objects in the namespace that want the same role name. Their EKS clusters may differ. */
+/** Returns the other objects in the namespace that use the role. Their EKS clusters may differ. */
 export function findRoleSharers(
-  object: AWSFargateProfile,
+  { metadata }: AWSFargateProfile,
+  role: RoleName,
   profiles: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex'>,
 ): readonly AWSFargateProfile[] {
-  return rolesOf(E.right(object)).flatMap((role) => {
-    const listing = profiles.byIndex(BY_ROLE, role);
-    const entries = listing.kind === 'listed' ? listing.entries : [];
-    return entries.flatMap(({ decoded }) =>
-      E.isRight(decoded) && decoded.right.metadata.uid !== object.metadata.uid && !isDeleting(decoded.right)
-        ? [decoded.right]
-        : [],
-    );
-  });
+  const listing = profiles.byIndex(BY_ROLE, roleKeyOf(metadata.namespace, role));
+  const entries = listing.kind === 'listed' ? listing.entries : [];
+  return entries.flatMap(({ decoded }) =>
+    E.isRight(decoded) && decoded.right.metadata.uid !== metadata.uid && !isDeleting(decoded.right)
+      ? [decoded.right]
+      : [],
+  );
 }
 
 /**
  * If objects want different settings for a shared role, one object's settings apply ({@link hasPrecedence}). Otherwise
  * each object's reconcile would undo the other's changes. `profiles` are the EKS cluster's profiles: an object may have
  * lost its record, or got another one's, so only these show which objects have a profile here that uses the role.
- * `isKnown` says whether the manager has an object, from the owner tag of a profile, whose spec still names the role.
+ * `isKnown` says whether the manager has an object, from the owner tag of a profile, that still uses the role.
  */
 export function settingsOfSharers(
   object: AWSFargateProfile,
   sharers: readonly AWSFargateProfile[],
-  settings: RoleSettings,
+  role: SharedRole,
   profiles: readonly FargateProfile[],
   isKnown: (owner: ObjectKey) => boolean = () => false,
 ): SharersSettings {
-  const name = roleNameOf(object);
-  const users = profiles.filter(({ podExecutionRoleArn: arn }) => isSameRoleName(parseRoleArn(arn)?.name, name));
-  const { account, region } = settings.place;
-  const location = { account, region, eksCluster: settings.eksCluster };
-  const isServing: IsServing = ({ metadata }) =>
+  const users = profiles.filter(({ podExecutionRoleArn: arn }) => isSameRoleName(parseRoleArn(arn)?.name, role.name));
+  const { account, region } = role.place;
+  const location = { account, region, eksCluster: role.eksCluster };
+  const isServing = ({ metadata }: AWSFargateProfile): boolean =>
     users.some((user) => user.status === ACTIVE && ownerIn(user) === ownerTagValue(metadata));
   const inCluster = sharers.filter((other) => isInEksCluster(other, object, location) || isServing(other));
-  const keysOfOthers = inCluster.flatMap((other) => [...roleTagsOfUsers(other, settings.controlPlaneTags).keys()]);
+  const keysOfOthers = inCluster.flatMap((other) => [...roleTagsOfUsers(other, role.controlPlaneTags).keys()]);
+  const preferences = [isServing, (each: AWSFargateProfile) => hasServed(each, role.name)];
   const ahead = inCluster
-    .filter((other) => hasPrecedence(other, object, isServing))
-    .toSorted((one, other) => (hasPrecedence(one, other, isServing) ? -1 : 1));
-  const different = name && findDifference(object, ahead, settings);
+    .filter((other) => hasPrecedence(other, object, preferences))
+    .toSorted((one, other) => (hasPrecedence(one, other, preferences) ? -1 : 1));
+  const different = findDifference(object, ahead, role);
   const isUnknown = (user: FargateProfile): boolean => {
     if ([object, ...sharers].some(({ metadata }) => ownerTagValue(metadata) === ownerIn(user))) return false;
     const owner = ownerWithin(object.metadata.namespace, user);
@@ -78,7 +78,7 @@ export function settingsOfSharers(
     (user) => user.status !== DELETING && user.status !== CREATE_FAILED && isUnknown(user),
   );
   return {
-    roleConflict: name && different && conflictReason(object, name, different),
+    roleConflict: different && conflictReason(object, role.name, different),
     keysOfOthers: [...new Set(keysOfOthers)],
     unknownUsers: unknownUsers.map((user) => user.name),
   };
@@ -107,17 +107,17 @@ interface Difference {
 function findDifference(
   object: AWSFargateProfile,
   ahead: readonly AWSFargateProfile[],
-  settings: RoleSettings,
+  role: SharedRole,
 ): Difference | undefined {
-  const tagsOf = (each: AWSFargateProfile) => roleTagsOfUsers(each, settings.controlPlaneTags);
+  const tagsOf = (each: AWSFargateProfile) => roleTagsOfUsers(each, role.controlPlaneTags);
   const tagsOfObject = tagsOf(object);
   const [first = object] = ahead;
   const applied = new Map<string, SourcedTag>();
   for (const other of ahead) {
     const tags = tagsOf(other);
-    const isApplied = [...differingFields(other, first, settings), ...differingTags(applied, tags)].length === 0;
+    const isApplied = [...differingFields(other, first, role), ...differingTags(applied, tags)].length === 0;
     if (!isApplied) continue;
-    const different = [...differingFields(object, other, settings), ...differingTags(tagsOfObject, tags)];
+    const different = [...differingFields(object, other, role), ...differingTags(tagsOfObject, tags)];
     if (different.length > 0) return { other, settings: different };
     for (const [key, tag] of tags) applied.set(key, tag);
   }
@@ -132,17 +132,18 @@ function conflictReason(object: AWSFargateProfile, name: RoleName, { other, sett
     : newReason('RoleSettingsConflict', { name, other: who, settings, isProvisioned: isProvisioned(object) });
 }
 
-/** Whether EKS has an ACTIVE profile of the object that uses the role. */
-type IsServing = (object: AWSFargateProfile) => boolean;
-
 /**
  * An object that serves has precedence over an object that does not, because pods run with the first object's settings.
  * If neither object serves, for example because a user has deleted the profile in AWS, an object whose record shows
  * that the object has served has precedence. A restore recreates the objects in any order, so age decides only between
  * equal objects.
  */
-function hasPrecedence(a: AWSFargateProfile, b: AWSFargateProfile, isServing: IsServing): boolean {
-  for (const isPreferred of [isServing, hasServed]) {
+function hasPrecedence(
+  a: AWSFargateProfile,
+  b: AWSFargateProfile,
+  preferences: readonly ((object: AWSFargateProfile) => boolean)[],
+): boolean {
+  for (const isPreferred of preferences) {
     const prefersA = isPreferred(a);
     if (prefersA !== isPreferred(b)) return prefersA;
   }
@@ -150,10 +151,8 @@ function hasPrecedence(a: AWSFargateProfile, b: AWSFargateProfile, isServing: Is
 }
 
 /** A recorded role is `checked` once the object has matched its spec with the role. */
-function hasServed(object: AWSFargateProfile): boolean {
-  const name = roleNameOf(object);
-  return name !== undefined && roleEntryOf(recordOf(object), name)?.checked === true;
-}
+const hasServed = (object: AWSFargateProfile, role: RoleName): boolean =>
+  roleEntryOf(recordOf(object), role)?.checked === true;
 
 function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
   const [createdA, createdB] = [a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? ''];
@@ -164,7 +163,7 @@ function isOlder(a: AWSFargateProfile, b: AWSFargateProfile): boolean {
 function differingFields(
   objectA: AWSFargateProfile,
   objectB: AWSFargateProfile,
-  { place, limits }: RoleSettings,
+  { place, limits }: SharedRole,
 ): readonly string[] {
   const [a, b] = [objectA.spec, objectB.spec];
   const isSameBoundary =
