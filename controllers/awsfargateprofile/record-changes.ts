@@ -167,6 +167,8 @@ function withActiveSince(
   observed: Observed,
   end: ReconcileEnd,
 ): RecordedProfile {
+  // A deletion does not need the time, so the record is not written for it.
+  if (desired.profile === undefined) return entry;
   const found = findProfile(observed.profiles, entry.name);
   const { activeSince: _former, ...rest } = entry;
   const isServing = found?.status === ACTIVE && isEntryOf([entry], found) && isAsDesired(desired, observed, found);

@@ -72,8 +72,8 @@ export function reportNotReady({
 
 /**
  * Records the change before AWS gets the request. If the manager crashes right afterwards, the next process finds the
- * AWS resource through the record. Before its first change, a reconcile sends even an unchanged record, so that a
- * manager with an old cache gets a conflict and changes nothing.
+ * AWS resource through the record. If the reconcile has not written the object yet, it sends even an unchanged record,
+ * so that a manager with an old cache gets a conflict and changes nothing.
  */
 export function recordChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
   return async (mutation, reconcile) => {
@@ -94,7 +94,6 @@ async function writeRecord(
   const patch = recordPatch(object, record) ?? (reconcile.isConfirmed === true ? undefined : {});
   const written = await profileWriter.patchMetadata(object, patch, signal);
   if (written !== undefined) {
-    reconcile.isConfirmed = true;
     reconcile.record = record;
     reconcile.retry.update((state) => withRecorded(state, record));
   }
@@ -103,6 +102,8 @@ async function writeRecord(
 
 function continueWith(reconcile: ReconcileState, written: AWSFargateProfile | undefined): Obstacle | undefined {
   if (written === undefined) return stop(newReason('Conflict', {}));
+  // A patch without changes is not sent, and returns the same object.
+  if (written !== reconcile.object) reconcile.isConfirmed = true;
   reconcile.object = written;
   return undefined;
 }

@@ -140,10 +140,10 @@ type Write = (
 ) => Promise<AWSFargateProfile | undefined>;
 
 /**
- * Returns the object that the API server stores when it accepts a patch of its status. A patch of metadata is ignored.
+ * Returns the object that the API server stores when it accepts a patch of its status. A patch of metadata changes nothing.
  */
 const storedObject = (object: AWSFargateProfile, status: AWSFargateProfileStatus | undefined) =>
-  status === undefined ? object : { ...object, status };
+  status === undefined ? { ...object } : { ...object, status };
 
 /** Returns a fake writer of AWSFargateProfiles, in which the function `write` answers each patch. */
 export const writerThat = (write: Write): PreparationServices['profileWriter'] => ({
