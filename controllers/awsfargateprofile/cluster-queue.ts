@@ -60,8 +60,6 @@ export interface ClusterQueuesOptions {
   readonly retryStore: Pick<RetryStore, 'isStoppedOtherwise'>;
   /** Enqueues an object whose turn may have come. Without this call, the object is reconciled up to 30 s later. */
   readonly wake: (key: ObjectKey, place: 'first' | 'second') => void;
-  /** Lowers the priority of an object that was the first in its queue, because another object now comes before it. */
-  readonly overtaken: (key: ObjectKey) => void;
 }
 
 export class ClusterQueues {
@@ -181,13 +179,13 @@ export class ClusterQueues {
     const [left, joined] = [before, after].map((each) => (each === undefined ? undefined : this.decode(each)));
     if (left !== undefined && joined !== undefined && turnPlaceOf(left) === turnPlaceOf(joined)) return;
     if (left !== undefined && !this.isStoppedOtherwise(left)) this.wakeBehind(left, joined);
-    if (joined !== undefined && !this.isStoppedOtherwise(joined)) this.overtake(joined);
+    if (joined !== undefined && !this.isStoppedOtherwise(joined)) this.wakeAhead(joined);
   }
 
   /** Wakes the objects whose place in the order may have changed because a problem began or ceased to stop `object`. */
   reorder(object: AWSFargateProfile): void {
     if (this.isStoppedOtherwise(object)) this.wakeBehind(object, object);
-    else this.overtake(object);
+    else this.wakeAhead(object);
   }
 
   /**
@@ -202,17 +200,11 @@ export class ClusterQueues {
     });
   }
 
-  /**
-   * Wakes the object if it is the first or second now. Lowers the priority of a first object that it has overtaken,
-   * because other objects no longer wait for that one.
-   */
-  private overtake(object: AWSFargateProfile): void {
+  /** Wakes the object if it is the first or second now. */
+  private wakeAhead(object: AWSFargateProfile): void {
     if (!wantsTurn(object)) return;
-    const firsts = this.firstTwo(turnGroupOf(object));
-    const index = firsts.findIndex((each) => isSame(each, object));
+    const index = this.firstTwo(turnGroupOf(object)).findIndex((each) => isSame(each, object));
     if (index !== -1) this.wake(object, index);
-    const [, second] = firsts;
-    if (index === 0 && second !== undefined) this.options.overtaken(keyOf(second));
   }
 
   /** Wakes the first two objects if the queue is free. Omits `object`, because its reconcile is running anyway. */

@@ -113,7 +113,7 @@ export type ReconcilerParts = ReturnType<typeof newReconcilerParts> &
 /** Creates the state that a reconciler keeps between reconciles. Parts of this state enqueue objects in `queue`. */
 export function newReconcilerParts(
   { client, caches, limits, clock }: Pick<ReconcilerEnvironment, 'client' | 'caches' | 'limits' | 'clock'>,
-  queue: Pick<Workqueue, 'add' | 'demote'>,
+  queue: Pick<Workqueue, 'add'>,
 ) {
   const { profiles } = caches.typed;
   const retryStore = new RetryStore(clock);
@@ -128,7 +128,6 @@ export function newReconcilerParts(
       retryStore,
       // All other objects of the EKS cluster wait for the first one (cluster-queue.ts), so its reconcile is urgent.
       wake: (key, place) => queue.add(key, place === 'first' ? 'urgent' : 'normal'),
-      overtaken: (key) => queue.demote(key),
     }),
     roleLocks: new LockQueue((id) => queue.add(parseKeyText(id), 'urgent')),
   };

@@ -105,7 +105,6 @@ describe('Reconciler', () => {
       caches: stores,
       retryStore,
       wake: ({ name }, place) => requests.push(`wake ${name} as ${place}`),
-      overtaken: () => {},
     });
     roleLocks = new LockQueue((id) => void requests.push(`wake ${id}`));
     reconciler = new Reconciler({

@@ -169,7 +169,7 @@ function newManager(
   controlPlanes.replaceAll(listed(cache, CONTROL_PLANE_PLURAL), '');
 
   const client = clientOf(ask);
-  const parts = newReconcilerParts({ client, caches, clock: CLOCK, limits: NO_LIMITS }, { add() {}, demote() {} });
+  const parts = newReconcilerParts({ client, caches, clock: CLOCK, limits: NO_LIMITS }, { add() {} });
   remember(parts, memory);
 
   const events: string[] = [];

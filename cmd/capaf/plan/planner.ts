@@ -262,7 +262,7 @@ function reconcileOn(
     accounts: new ControlPlaneAccounts(options.sessions),
     leadership: { remaining: () => Number.POSITIVE_INFINITY },
     resync: RESYNC,
-    ...newReconcilerParts({ client, caches, clock, limits: options.limits }, { add: wake, demote() {} }),
+    ...newReconcilerParts({ client, caches, clock, limits: options.limits }, { add: wake }),
     recordTurnSpan: () => {},
     recordEviction: () => {},
     recordEvent: () => {},

@@ -46,7 +46,6 @@ export function newClusterQueues(clock: Clock, wake?: (key: ObjectKey) => void):
       woken.push(`${key.name} ${place}`);
       wake?.(key);
     },
-    overtaken: ({ name }) => woken.push(`${name} overtaken`),
   });
   // The queues are not notified of changes that a test makes directly in the store.
   let isWatched = false;

@@ -169,17 +169,6 @@ describe('The priority of a key', () => {
     expect(await takeAll()).to.deep.equal(['b', 'a']);
   });
 
-  it('falls from urgent to normal when nobody waits for the key any more', async () => {
-    queue.add(a, 'urgent');
-    queue.add(b, 'urgent');
-    queue.add(c, 'low');
-    queue.demote(a);
-    queue.demote(c);
-    expect(await takeAll()).to.deep.equal(['b', 'a', 'c']);
-    queue.demote(a);
-    expect(queue.length).to.equal(0);
-  });
-
   it('stays low for a key that is added again while it is processed with low', async () => {
     queue.add(a, 'low');
     await queue.get();

@@ -104,14 +104,6 @@ export class Workqueue {
     } else if (item.ready !== undefined) this.replace(item, item.ready);
   }
 
-  /** Lowers the priority of a ready key from urgent to normal, because other keys no longer wait for its reconcile. */
-  demote(key: ObjectKey): void {
-    const item = this.items.get(idOf(key));
-    if (item?.ready?.priority !== 'urgent') return;
-    item.priority = 'normal';
-    this.replace(item, item.ready);
-  }
-
   /**
    * Adds the key after `delay`. The default priority is `low` for a key that is being processed with `low`, and
    * `normal` for any other.
