@@ -9,9 +9,13 @@ import { ProfileName } from '../../../api/names.ts';
 import type { ProfileRecord, RecordedProfile } from '../../shared/record.ts';
 import { abandonedEvents, eventsAfter, announcedBy, retainedEvent } from './events.ts';
 import { statusAfter } from './status.ts';
+import type { DesiredInputs } from '../desired/desired.ts';
+import type { Observed } from '../model/observed-state.ts';
+import { isDeleting } from '../../shared/object-state.ts';
 import type { Mutation, MutationOutcome, Step } from '../model/change.ts';
 import { type Reason, type ReportedIssue, messageOf, newReason } from '../reasons/reasons.ts';
 import {
+  CONTROL_PLANE_FACTS,
   HERE,
   FULL_RECORD,
   NOW,
@@ -25,6 +29,7 @@ import {
   aProfile,
   aRole,
   anObject,
+  asDesired,
   desiredOf,
   desiredOfDeletion,
   observed,
@@ -39,7 +44,7 @@ import {
   SET_TRUST,
   STRIP_ROLE,
 } from '../testing/mutations.ts';
-import { completedReconcile, observedReconcile, ready } from '../testing/completed-reconcile.ts';
+import { READY, completedReconcile, observedReconcile, ready } from '../testing/completed-reconcile.ts';
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
 import type { CompletedReconcile } from '../model/result.ts';
@@ -209,6 +214,49 @@ describe('the events of a creation or deletion that EKS has completed', () => {
       DELETED,
       `Normal SuccessfulIAMRoleDeletion: Deleted fargate IAM role "${ROLE}"`,
     ]);
+  });
+});
+
+describe('the event about a profile that was ACTIVE and no longer exists', () => {
+  const GONE =
+    'no longer exists, so EKS has stopped its pods. To see who deleted it, look for DeleteFargateProfile in AWS CloudTrail.';
+  const MISSING = `Warning MissingEKSFargateProfile: EKS fargate profile ${PROFILE} ${GONE}`;
+  const RECREATED = `${MISSING} The controller recreates the profile.`;
+  const creationBlocker = newReason('ClusterDeleting', { what: 'Cluster team-a/prod' });
+  const blocked = { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, creationBlocker } };
+  const former = ProfileName.of(`former-${PROFILE}`);
+  const predecessor = anObject({ status: { predecessors: [{ name: former, status: 'ACTIVE' }] } });
+  const missingEvents = (
+    object: AWSFargateProfile,
+    seen: Observed,
+    over: Partial<DesiredInputs> = {},
+  ): readonly string[] => {
+    const desired = isDeleting(object) ? desiredOfDeletion(object, {}, seen) : desiredOf(object, over, seen);
+    return eventsAfter(completedReconcile({ object, desired, seen }))
+      .map(({ type, reason, message }) => `${type} ${reason}: ${message}`)
+      .filter((event) => event.includes('Missing'));
+  };
+
+  for (const [situation, object, seen, events, over] of [
+    ['says that the controller recreates the profile', ready(), observed(), [RECREATED]],
+    ['does not say so if the controller may not create it', ready(), observed(), [MISSING], blocked],
+    [
+      'names a predecessor, which the controller does not recreate',
+      predecessor,
+      observed(),
+      [MISSING.replace(PROFILE, former)],
+    ],
+    ['is not recorded after a glance', ready(), observed({ depth: 'glance' }), []],
+    ['is not recorded if the EKS cluster no longer exists', ready(), observed({ cluster: 'gone' }), []],
+    ['is not recorded for an existing profile', ready(), asDesired(), []],
+    ['is not recorded for a deleted object', aDeletedObject({ status: READY }), observed(), []],
+    ['is not recorded for a restored object without a status', anObject({ record: FULL_RECORD }), observed(), []],
+  ] satisfies readonly (readonly [string, AWSFargateProfile, Observed, readonly string[], Partial<DesiredInputs>?])[])
+    it(situation, () => expect(missingEvents(object, seen, over)).to.deep.equal(events));
+
+  it('is not repeated', () => {
+    const status = statusAfter(observedReconcile({ object: ready(), seen: observed() }));
+    expect(missingEvents(anObject({ status }), observed())).to.deep.equal([]);
   });
 });
 

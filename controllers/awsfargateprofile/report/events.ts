@@ -6,7 +6,7 @@ import { type ConditionType, conditionOf } from './condition-list.ts';
 import { adviceAfter } from './conditions.ts';
 import { type Drained, type RefusedRead, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
 import { formatLocation, recordOf } from '../../shared/record.ts';
-import { type CompletedReconcile, type Announced, noticesOf, reasonOf } from '../model/result.ts';
+import { type AwsFacts, type CompletedReconcile, type Announced, noticesOf, reasonOf } from '../model/result.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import {
   type Reason,
@@ -20,7 +20,7 @@ import {
 } from '../reasons/reasons.ts';
 import { joinParts } from '../../shared/message.ts';
 import { isDeleting, isDeletingForGood, isRetained } from '../../shared/object-state.ts';
-import { DELETING } from '../model/profile-status.ts';
+import { ACTIVE, DELETING } from '../model/profile-status.ts';
 
 /** If Cluster API Provider AWS also records such an event, this one has the same reason and text. */
 export interface EventSpec {
@@ -286,12 +286,31 @@ function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonl
   });
   return [
     ...begun.map(({ name }) => normal('SuccessfulCreateEKSFargateProfile', `Created new EKS fargate profile ${name}`)),
-    ...shown.flatMap(({ name, status }) =>
-      name !== undefined && status === DELETING && isGone(name)
-        ? [normal('SuccessfulDeleteEKSFargateProfile', `Deleted EKS fargate profile ${name}`)]
-        : [],
-    ),
+    ...shown.flatMap(({ name, status }) => {
+      if (name === undefined || !isGone(name)) return [];
+      if (status === DELETING)
+        return [normal('SuccessfulDeleteEKSFargateProfile', `Deleted EKS fargate profile ${name}`)];
+      return status === ACTIVE && isMissed(facts) ? [eventOfMissingProfile(name, facts.plan)] : [];
+    }),
   ];
+}
+
+/** Whether a profile of the object that is not in EKS should be there. */
+const isMissed = ({ desired, observed }: AwsFacts): boolean =>
+  desired.profile !== undefined && observed.cluster === 'there';
+
+/**
+ * The status shows that the profile was ACTIVE. It does not prove that another client has deleted the profile: it may be
+ * older than a deletion by this controller, after a crash or a restore of etcd. So the event does not say who did it.
+ */
+function eventOfMissingProfile(name: string, { changes }: AwsFacts['plan']): EventSpec {
+  const isRecreated = changes.some(({ mutation: each }) => each.kind === 'createProfile' && each.profile.name === name);
+  const message = joinParts({
+    problem: `EKS fargate profile ${name} no longer exists, so EKS has stopped its pods`,
+    remedy: 'To see who deleted it, look for DeleteFargateProfile in AWS CloudTrail',
+    outlook: isRecreated ? 'The controller recreates the profile' : undefined,
+  });
+  return warning('MissingEKSFargateProfile', message);
 }
 
 export const announcedBy = (reconcile: CompletedReconcile): Announced => ({
