@@ -23,6 +23,7 @@ import {
   PROFILE_ID,
   PROFILE_TAGS,
   ROLE,
+  ROLE_TAGS,
   CREATED_AT,
   aDeletedObject,
   aFailure,
@@ -48,7 +49,7 @@ import { READY, completedReconcile, observedReconcile, ready } from '../testing/
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
 import type { CompletedReconcile } from '../model/result.ts';
-import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
+import { EKS_CLUSTER_TAG, NAMESPACE_TAG, type Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 
 const ARN = aProfile().arn;
 const DONE: MutationOutcome = { kind: 'done' };
@@ -89,6 +90,8 @@ const INITIATED = `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS
 const AGAIN = 'The controller then recreates it.';
 const TAGS = `Normal UpdatedEKSFargateProfileTags: Updated the tags of EKS fargate profile ${PROFILE}`;
 const BOUNDARY = `Normal UpdatedIAMRole: Updated the permissions boundary of fargate IAM role "${ROLE}"`;
+const RETAIN = 'unless spec.deletionPolicy is Retain';
+const ADOPTED_ROLE = `Normal AdoptedIAMRole: Adopted fargate IAM role "${ROLE}", which the controller deletes with the last object that uses it ${RETAIN}`;
 
 describe('the events of a completed mutation', () => {
   const rows: readonly (readonly [mutation: Mutation, event: string | undefined])[] = [
@@ -99,6 +102,10 @@ describe('the events of a completed mutation', () => {
     [{ ...DELETE_PROFILE, because: 'failed' }, `${INITIATED}, because EKS reports it as failed. ${AGAIN}`],
     [{ ...DELETE_PROFILE, because: 'different' }, `${INITIATED}, because it differs from the spec. ${AGAIN}`],
     [{ kind: 'tagProfile', name: PROFILE, arn: ARN, tags: {} }, TAGS],
+    [
+      { kind: 'tagProfile', name: PROFILE, arn: ARN, tags: PROFILE_TAGS },
+      `Normal AdoptedEKSFargateProfile: Adopted EKS fargate profile ${PROFILE}, which the controller deletes with this object ${RETAIN}`,
+    ],
     [{ kind: 'untagProfile', name: PROFILE, arn: ARN, keys: [] }, TAGS],
     [SET_TRUST, `Normal UpdatedIAMRole: Updated the trust policy of fargate IAM role "${ROLE}"`],
     [{ kind: 'setBoundary', name: ROLE, policyArn: 'x' }, BOUNDARY],
@@ -106,6 +113,9 @@ describe('the events of a completed mutation', () => {
     [ATTACH_POLICY, undefined],
     [STRIP_ROLE, undefined],
     [{ kind: 'tagRole', name: ROLE, tags: {} }, undefined],
+    [{ kind: 'tagRole', name: ROLE, tags: { [EKS_CLUSTER_TAG]: 'x' } }, ADOPTED_ROLE],
+    [{ kind: 'tagRole', name: ROLE, tags: { [NAMESPACE_TAG]: 'x' } }, ADOPTED_ROLE],
+    [{ kind: 'tagRole', name: ROLE, tags: ROLE_TAGS, retiring: true }, undefined],
     [{ kind: 'untagRole', name: ROLE, keys: [] }, undefined],
     [DELETE_ACCESS_ENTRY, undefined],
   ];

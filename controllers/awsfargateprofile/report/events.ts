@@ -7,6 +7,7 @@ import { adviceAfter } from './conditions.ts';
 import { type Drained, type RefusedRead, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
 import { formatLocation, recordOf } from '../../shared/record.ts';
 import { type AwsFacts, type CompletedReconcile, type Announced, noticesOf, reasonOf } from '../model/result.ts';
+import { EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import {
   type Reason,
@@ -152,6 +153,13 @@ function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[]
       ];
     case 'tagProfile':
     case 'untagProfile':
+      if (isAdoption(mutation))
+        return [
+          normal(
+            'AdoptedEKSFargateProfile',
+            `Adopted EKS fargate profile ${subject}, which the controller deletes with this object unless spec.deletionPolicy is Retain`,
+          ),
+        ];
       return [normal('UpdatedEKSFargateProfileTags', `Updated the tags of EKS fargate profile ${subject}`)];
     case 'setTrust':
       return [normal('UpdatedIAMRole', `Updated the trust policy of fargate IAM role "${subject}"`)];
@@ -175,13 +183,28 @@ function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[]
               `Deleted the access entry of fargate IAM role "${subject}", because it belonged to a deleted role with this name`,
             ),
           ];
+    case 'tagRole':
+      return isAdoption(mutation)
+        ? [
+            normal(
+              'AdoptedIAMRole',
+              `Adopted fargate IAM role "${subject}", which the controller deletes with the last object that uses it unless spec.deletionPolicy is Retain`,
+            ),
+          ]
+        : [];
     case 'attachPolicy':
     case 'detachPolicy':
-    case 'tagRole':
     case 'untagRole':
       // Most of these changes belong to a role's creation or deletion, which has an event.
       return [];
   }
+}
+
+/** Only an adoption and the deletion of a role set the tags by which the controller recognizes its own resources. */
+function isAdoption(mutation: Step['mutation']): boolean {
+  if (mutation.kind === 'tagProfile') return Object.hasOwn(mutation.tags, OWNER_TAG);
+  if (mutation.kind !== 'tagRole' || mutation.retiring === true) return false;
+  return Object.hasOwn(mutation.tags, EKS_CLUSTER_TAG) || Object.hasOwn(mutation.tags, NAMESPACE_TAG);
 }
 
 const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
