@@ -19,6 +19,7 @@ import {
   HERE,
   FULL_RECORD,
   NOW,
+  POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_ID,
   PROFILE_TAGS,
@@ -49,7 +50,7 @@ import { READY, completedReconcile, observedReconcile, ready } from '../testing/
 import { FOREIGN_TAGS } from '../testing/fixtures.ts';
 import { REASON_EXAMPLES } from '../testing/reason-examples.ts';
 import type { CompletedReconcile } from '../model/result.ts';
-import { EKS_CLUSTER_TAG, NAMESPACE_TAG, type Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
+import { ADDED_TAG, EKS_CLUSTER_TAG, NAMESPACE_TAG, type Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 
 const ARN = aProfile().arn;
 const DONE: MutationOutcome = { kind: 'done' };
@@ -88,8 +89,13 @@ const did = (mutation: Mutation, outcome: MutationOutcome = DONE): readonly stri
 
 const INITIATED = `Normal InitiatedDeleteEKSFargateProfile: Started deleting EKS fargate profile ${PROFILE}`;
 const AGAIN = 'The controller then recreates it.';
-const TAGS = `Normal UpdatedEKSFargateProfileTags: Updated the tags of EKS fargate profile ${PROFILE}`;
-const BOUNDARY = `Normal UpdatedIAMRole: Updated the permissions boundary of fargate IAM role "${ROLE}"`;
+const CHANGED_TAGS = { 'cost-center': 'x', [ADDED_TAG]: 'x', team: 'x' };
+const OF_PROFILE = `EKS fargate profile ${PROFILE}`;
+const OF_ROLE = `fargate IAM role "${ROLE}"`;
+const UPDATED_TAGS = 'Normal UpdatedEKSFargateProfileTags: Updated the tags of';
+const REMOVED_TAGS = 'Normal UpdatedEKSFargateProfileTags: Removed tags from';
+const UPDATED_ROLE = 'Normal UpdatedIAMRole';
+const BOUNDARY = `${UPDATED_ROLE}: Updated the permissions boundary of ${OF_ROLE}`;
 const RETAIN = 'unless spec.deletionPolicy is Retain';
 const ADOPTED_ROLE = `Normal AdoptedIAMRole: Adopted fargate IAM role "${ROLE}", which the controller deletes with the last object that uses it ${RETAIN}`;
 
@@ -101,27 +107,56 @@ describe('the events of a completed mutation', () => {
     [DELETE_PROFILE, INITIATED],
     [{ ...DELETE_PROFILE, because: 'failed' }, `${INITIATED}, because EKS reports it as failed. ${AGAIN}`],
     [{ ...DELETE_PROFILE, because: 'different' }, `${INITIATED}, because it differs from the spec. ${AGAIN}`],
-    [{ kind: 'tagProfile', name: PROFILE, arn: ARN, tags: {} }, TAGS],
+    [
+      { kind: 'tagProfile', name: PROFILE, arn: ARN, tags: CHANGED_TAGS },
+      `${UPDATED_TAGS} ${OF_PROFILE}: cost-center, team`,
+    ],
+    [{ kind: 'tagProfile', name: PROFILE, arn: ARN, tags: { [ADDED_TAG]: 'x' } }, undefined],
     [
       { kind: 'tagProfile', name: PROFILE, arn: ARN, tags: PROFILE_TAGS },
       `Normal AdoptedEKSFargateProfile: Adopted EKS fargate profile ${PROFILE}, which the controller deletes with this object ${RETAIN}`,
     ],
-    [{ kind: 'untagProfile', name: PROFILE, arn: ARN, keys: [] }, TAGS],
+    [{ kind: 'untagProfile', name: PROFILE, arn: ARN, keys: ['old', ADDED_TAG] }, `${REMOVED_TAGS} ${OF_PROFILE}: old`],
+    [{ kind: 'untagProfile', name: PROFILE, arn: ARN, keys: [ADDED_TAG] }, undefined],
     [SET_TRUST, `Normal UpdatedIAMRole: Updated the trust policy of fargate IAM role "${ROLE}"`],
     [{ kind: 'setBoundary', name: ROLE, policyArn: 'x' }, BOUNDARY],
     [{ kind: 'removeBoundary', name: ROLE }, BOUNDARY],
-    [ATTACH_POLICY, undefined],
+    [ATTACH_POLICY, `${UPDATED_ROLE}: Attached policy ${POD_EXECUTION_POLICY} to ${OF_ROLE}`],
+    [{ ...STRIP_ROLE, retiring: false }, `${UPDATED_ROLE}: Detached policy ${POD_EXECUTION_POLICY} from ${OF_ROLE}`],
     [STRIP_ROLE, undefined],
-    [{ kind: 'tagRole', name: ROLE, tags: {} }, undefined],
+    [
+      { kind: 'tagRole', name: ROLE, tags: CHANGED_TAGS },
+      `${UPDATED_ROLE}: Updated the tags of ${OF_ROLE}: cost-center, team`,
+    ],
+    [{ kind: 'tagRole', name: ROLE, tags: { [ADDED_TAG]: 'x' } }, undefined],
     [{ kind: 'tagRole', name: ROLE, tags: { [EKS_CLUSTER_TAG]: 'x' } }, ADOPTED_ROLE],
     [{ kind: 'tagRole', name: ROLE, tags: { [NAMESPACE_TAG]: 'x' } }, ADOPTED_ROLE],
     [{ kind: 'tagRole', name: ROLE, tags: ROLE_TAGS, retiring: true }, undefined],
-    [{ kind: 'untagRole', name: ROLE, keys: [] }, undefined],
+    [{ kind: 'untagRole', name: ROLE, keys: ['old'] }, `${UPDATED_ROLE}: Removed tags from ${OF_ROLE}: old`],
+    [{ kind: 'untagRole', name: ROLE, keys: [ADDED_TAG] }, undefined],
     [DELETE_ACCESS_ENTRY, undefined],
+    [
+      { ...DELETE_ACCESS_ENTRY, because: 'profileCreation' },
+      `Normal DeletedAccessEntry: Deleted the access entry of ${OF_ROLE}, because it belonged to a deleted role with this name`,
+    ],
   ];
   for (const [mutation, event] of rows)
     it(`of ${mutation.kind}: ${event ?? 'none'}`, () =>
       expect(did(mutation)).to.deep.equal(event === undefined ? [] : [event]));
+
+  it('are one event for a new role and its policies', () => {
+    const steps = [CREATE_ROLE, ATTACH_POLICY].map((mutation) => ({ mutation, outcome: DONE }));
+    expect(eventsOf({ steps })).to.deep.equal([`Normal SuccessfulIAMRoleCreation: Created ${OF_ROLE}`]);
+    const failure = aFailure({ statusCode: 403, code: 'AccessDenied' });
+    const [created, failed] = eventsOf({
+      steps: [
+        { mutation: CREATE_ROLE, outcome: DONE },
+        { mutation: ATTACH_POLICY, outcome: { kind: 'failed', failure } },
+      ],
+    });
+    expect(created).to.contain('Created');
+    expect(failed).to.contain(`Failed to update ${OF_ROLE}`);
+  });
 
   it('are none when the controller has changed nothing in AWS', () => {
     const failure = aFailure();

@@ -4,9 +4,18 @@ import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../../api/v1beta2/
 import { type AwsFailure, describeFailure, isNotDispatched, isRefused } from '../../../pkg/cloud/index.ts';
 import { type ConditionType, conditionOf } from './condition-list.ts';
 import { adviceAfter } from './conditions.ts';
-import { type Drained, type RefusedRead, type Step, isAccessEntryMutation, subjectOf } from '../model/change.ts';
+import {
+  type Drained,
+  type RefusedRead,
+  type Step,
+  isAbout,
+  isAccessEntryMutation,
+  isRoleRemoval,
+  subjectOf,
+} from '../model/change.ts';
 import { formatLocation, recordOf } from '../../shared/record.ts';
 import { type AwsFacts, type CompletedReconcile, type Announced, noticesOf, reasonOf } from '../model/result.ts';
+import { isAddedTagKey } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { profileNameOf } from '../../shared/profile-names.ts';
 import {
@@ -50,7 +59,14 @@ function stepsToReport(reconcile: CompletedReconcile): readonly Step[] {
     : steps;
 }
 
-export const eventsForSteps = (steps: readonly Step[]): readonly EventSpec[] => steps.flatMap(eventOfStep);
+/** Omits the steps of a role's creation or deletion, which has one event. */
+export function eventsForSteps(steps: readonly Step[]): readonly EventSpec[] {
+  const isRoleNew = steps.some(({ mutation }) => mutation.kind === 'createRole');
+  const isPartOfEvent = ({ mutation, outcome }: Step): boolean =>
+    outcome.kind === 'done' &&
+    (mutation.kind === 'attachPolicy' ? isRoleNew : isRoleRemoval(mutation) && mutation.kind !== 'deleteRole');
+  return steps.filter((step) => !isPartOfEvent(step)).flatMap(eventOfStep);
+}
 
 export const retainedEvent = (object: AWSFargateProfile): EventSpec =>
   normal('RetainedEKSFargateProfile', `${describeRetained(object)}, because spec.deletionPolicy is Retain`);
@@ -153,14 +169,9 @@ function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[]
       ];
     case 'tagProfile':
     case 'untagProfile':
-      if (isAdoption(mutation))
-        return [
-          normal(
-            'AdoptedEKSFargateProfile',
-            `Adopted EKS fargate profile ${subject}, which the controller deletes with this object unless spec.deletionPolicy is Retain`,
-          ),
-        ];
-      return [normal('UpdatedEKSFargateProfileTags', `Updated the tags of EKS fargate profile ${subject}`)];
+    case 'tagRole':
+    case 'untagRole':
+      return isAdoption(mutation) ? [eventOfAdoption(mutation)] : eventsOfTags(mutation);
     case 'setTrust':
       return [normal('UpdatedIAMRole', `Updated the trust policy of fargate IAM role "${subject}"`)];
     case 'setBoundary':
@@ -174,37 +185,57 @@ function eventOfStep({ mutation, outcome, drained }: Step): readonly EventSpec[]
         ),
       ];
     case 'deleteAccessEntry':
-      // The deletion of the role follows, and has its own event.
-      return mutation.because === 'roleDeletion'
-        ? []
-        : [
-            normal(
-              'DeletedAccessEntry',
-              `Deleted the access entry of fargate IAM role "${subject}", because it belonged to a deleted role with this name`,
-            ),
-          ];
-    case 'tagRole':
-      return isAdoption(mutation)
-        ? [
-            normal(
-              'AdoptedIAMRole',
-              `Adopted fargate IAM role "${subject}", which the controller deletes with the last object that uses it unless spec.deletionPolicy is Retain`,
-            ),
-          ]
-        : [];
+      return [
+        normal(
+          'DeletedAccessEntry',
+          `Deleted the access entry of fargate IAM role "${subject}", because it belonged to a deleted role with this name`,
+        ),
+      ];
     case 'attachPolicy':
+      return [normal('UpdatedIAMRole', `Attached policy ${mutation.policyArn} to fargate IAM role "${subject}"`)];
     case 'detachPolicy':
-    case 'untagRole':
-      // Most of these changes belong to a role's creation or deletion, which has an event.
-      return [];
+      return [normal('UpdatedIAMRole', `Detached policy ${mutation.policyArn} from fargate IAM role "${subject}"`)];
   }
 }
 
-/** Only an adoption and the deletion of a role set the tags by which the controller recognizes its own resources. */
-function isAdoption(mutation: Step['mutation']): boolean {
-  if (mutation.kind === 'tagProfile') return Object.hasOwn(mutation.tags, OWNER_TAG);
-  if (mutation.kind !== 'tagRole' || mutation.retiring === true) return false;
-  return Object.hasOwn(mutation.tags, EKS_CLUSTER_TAG) || Object.hasOwn(mutation.tags, NAMESPACE_TAG);
+type TagMutation = Extract<Step['mutation'], { kind: 'tagProfile' | 'untagProfile' | 'tagRole' | 'untagRole' }>;
+
+/** Besides the deletion of a role, only an adoption sets the tags by which the controller recognizes its resources. */
+function isAdoption(mutation: TagMutation): boolean {
+  switch (mutation.kind) {
+    case 'tagProfile':
+      return Object.hasOwn(mutation.tags, OWNER_TAG);
+    case 'tagRole':
+      return Object.hasOwn(mutation.tags, EKS_CLUSTER_TAG) || Object.hasOwn(mutation.tags, NAMESPACE_TAG);
+    default:
+      return false;
+  }
+}
+
+function eventOfAdoption(mutation: TagMutation): EventSpec {
+  const unless = 'unless spec.deletionPolicy is Retain';
+  return isAbout(mutation) === 'profile'
+    ? normal(
+        'AdoptedEKSFargateProfile',
+        `Adopted EKS fargate profile ${mutation.name}, which the controller deletes with this object ${unless}`,
+      )
+    : normal(
+        'AdoptedIAMRole',
+        `Adopted fargate IAM role "${mutation.name}", which the controller deletes with the last object that uses it ${unless}`,
+      );
+}
+
+/** Omits the bookkeeping tags, which only this controller reads. */
+function eventsOfTags(mutation: TagMutation): readonly EventSpec[] {
+  const all = 'tags' in mutation ? Object.keys(mutation.tags) : mutation.keys;
+  const keys = all.filter((key) => !isAddedTagKey(key));
+  if (keys.length === 0) return [];
+  const [reason, resource] =
+    isAbout(mutation) === 'profile'
+      ? ['UpdatedEKSFargateProfileTags', `EKS fargate profile ${mutation.name}`]
+      : ['UpdatedIAMRole', `fargate IAM role "${mutation.name}"`];
+  const change = 'tags' in mutation ? 'Updated the tags of' : 'Removed tags from';
+  return [normal(reason, `${change} ${resource}: ${keys.join(', ')}`)];
 }
 
 const PURPOSES: Readonly<Record<Extract<Step['mutation'], { kind: 'deleteProfile' }>['because'], string>> = {
