@@ -73,6 +73,7 @@ describe('settingsOfSharers', () => {
   const young = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('web', YOUNG, spec);
   const old = (spec: Partial<AWSFargateProfileSpec> = {}) => roleSharer('api', OLD, spec);
   const [ofWeb, ofApi] = [profileOf('team-a/web'), profileOf('team-a/api')];
+  const ofWebInCreation = profileOf('team-a/web', { status: 'CREATING' });
   const ownRole = { podExecutionRoleArn: RoleArn.of('arn:aws:iam::111122223333:role/own') };
 
   for (const [what, object, sharers, ...profiles] of [
@@ -89,10 +90,10 @@ describe('settingsOfSharers', () => {
       profileOf('team-a/web', ownRole),
     ],
     [
-      'the older object, if EKS is still creating the younger one’s profile',
+      'the older object, if EKS has failed to create the younger one’s profile',
       old(),
       [young(other)],
-      profileOf('team-a/web', { status: 'CREATING' }),
+      profileOf('team-a/web', { status: 'CREATE_FAILED' }),
     ],
     ['the older object, if a namesake in another namespace serves', old(), [young(other)], profileOf('team-b/web')],
     [
@@ -120,6 +121,16 @@ describe('settingsOfSharers', () => {
     ],
     ['the object with the earlier name', roleSharer('b', OLD, other), [roleSharer('a', OLD)], 'a', ['rolePath']],
     ['the object that serves, also if it is younger', old(other), [young()], 'web', ['rolePath'], ofWeb],
+    ['the object whose profile is being created', old(other), [young()], 'web', ['rolePath'], ofWebInCreation],
+    [
+      'the object that serves, before one whose profile is being created',
+      young(other),
+      [old()],
+      'api',
+      ['rolePath'],
+      ofWebInCreation,
+      ofApi,
+    ],
     [
       'the object that serves, also if its record is about another EKS cluster',
       old(other),

@@ -57,14 +57,22 @@ export function settingsOfSharers(
   profiles: readonly FargateProfile[],
   isKnown: (owner: ObjectKey) => boolean = () => false,
 ): SharersSettings {
-  const users = profiles.filter(({ podExecutionRoleArn: arn }) => isSameRoleName(parseRoleArn(arn)?.name, role.name));
+  const users = profiles.filter(
+    ({ podExecutionRoleArn: arn, status }) =>
+      isSameRoleName(parseRoleArn(arn)?.name, role.name) && status !== DELETING && status !== CREATE_FAILED,
+  );
   const { account, region } = role.place;
   const location = { account, region, eksCluster: role.eksCluster };
-  const isServing = ({ metadata }: AWSFargateProfile): boolean =>
-    users.some((user) => user.status === ACTIVE && ownerIn(user) === ownerTagValue(metadata));
+  const profilesOf = ({ metadata }: AWSFargateProfile) =>
+    users.filter((user) => ownerIn(user) === ownerTagValue(metadata));
+  const isServing = (each: AWSFargateProfile) => profilesOf(each).some(({ status }) => status === ACTIVE);
   const inCluster = sharers.filter((other) => isInEksCluster(other, object, location) || isServing(other));
   const keysOfOthers = inCluster.flatMap((other) => [...roleTagsOfUsers(other, role.controlPlaneTags).keys()]);
-  const preferences = [isServing, (each: AWSFargateProfile) => hasServed(each, role.name)];
+  const preferences = [
+    isServing,
+    (each: AWSFargateProfile) => profilesOf(each).length > 0,
+    (each: AWSFargateProfile) => hasServed(each, role.name),
+  ];
   const ahead = inCluster
     .filter((other) => hasPrecedence(other, object, preferences))
     .toSorted((one, other) => (hasPrecedence(one, other, preferences) ? -1 : 1));
@@ -74,13 +82,10 @@ export function settingsOfSharers(
     const owner = ownerWithin(object.metadata.namespace, user);
     return owner !== undefined && !isKnown(owner);
   };
-  const unknownUsers = users.filter(
-    (user) => user.status !== DELETING && user.status !== CREATE_FAILED && isUnknown(user),
-  );
   return {
     roleConflict: different && conflictReason(object, role.name, different),
     keysOfOthers: [...new Set(keysOfOthers)],
-    unknownUsers: unknownUsers.map((user) => user.name),
+    unknownUsers: users.filter(isUnknown).map(({ name }) => name),
   };
 }
 
@@ -134,9 +139,9 @@ function conflictReason(object: AWSFargateProfile, name: RoleName, { other, sett
 
 /**
  * An object that serves has precedence over an object that does not, because pods run with the first object's settings.
- * If neither object serves, for example because a user has deleted the profile in AWS, an object whose record shows
- * that the object has served has precedence. A restore recreates the objects in any order, so age decides only between
- * equal objects.
+ * Next comes an object with another profile, which EKS usually is creating with these settings. If neither object has a profile, for example
+ * because a user has deleted the profile in AWS, an object whose record shows that the object has served has precedence.
+ * A restore recreates the objects in any order, so age decides only between equal objects.
  */
 function hasPrecedence(
   a: AWSFargateProfile,
