@@ -9,7 +9,7 @@ import { roleRecreated } from './plan/access-entry.ts';
 import { isManagedHere } from './model/identity.ts';
 import { findRole } from './model/observed-state.ts';
 import type { Claims } from './guards/role-users/claims.ts';
-import { type Guards, findObstacle, type ReconcileState } from './guards/guards.ts';
+import { type Guard, findObstacle, type ReconcileState } from './guards/guards.ts';
 import type { ClusterQueues } from './cluster-queue.ts';
 import {
   type Mutation,
@@ -48,7 +48,7 @@ import { recordAfter } from './record-changes.ts';
 import { describeTransit } from './model/profile-status.ts';
 
 export interface ExecuteServices {
-  readonly guards: Guards;
+  readonly guards: readonly Guard[];
   readonly clusterQueues: ClusterQueues;
   readonly claims: Claims;
   readonly clock: Clock;

@@ -8,6 +8,7 @@ import { goalFor } from './goal/goal.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import { newLiveChecks, noLiveBlocker } from './guards/checks.ts';
 import { findObstacle } from './guards/guards.ts';
+import { newGuards } from './guards/order.ts';
 import { RetryStore } from './retry-state.ts';
 import type { Execution } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
@@ -28,7 +29,6 @@ import {
   aSimulatedRole,
   awsAsDesired,
   awsWith,
-  newGuards,
   newServices,
   reconcileStateFor,
 } from './testing/reconcile-state.ts';

@@ -41,9 +41,10 @@ import { goalFor, type Goal, type PursueGoal } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts, type ReadLiveInputs } from './goal/inputs.ts';
 import { metadataPatch, recordPatch } from './goal/metadata.ts';
 import type { ControlPlaneFacts } from './goal/target.ts';
-import { newChecks, mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
-import type { Guards, ReconcileState } from './guards/guards.ts';
-import { holdControlPlane, newPreparations, reasonForWait } from './guards/preparations.ts';
+import { mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
+import type { Guard, ReconcileState } from './guards/guards.ts';
+import { newGuards } from './guards/order.ts';
+import { holdControlPlane, reasonForWait } from './guards/preparations.ts';
 import { Claims } from './guards/role-users/claims.ts';
 import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
 import { type SharedRole, findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
@@ -101,7 +102,8 @@ export interface ReconcilerOptions {
 
 /**
  * Reconciles one AWSFargateProfile. Before this class, `onlyUnderOurSchema` (unreadable.ts) runs, which ends the
- * reconcile while the API server serves another provider's CRD. Data flows down this list only:
+ * reconcile while the API server serves another provider's CRD. Data flows down this list only. CONTRIBUTING.md has a
+ * table of all steps with their inputs and outputs.
  *
  * 1. `reconcileObject`: reads the caches, chooses the goal, and writes the finalizer, a new object's first record, and
  * other metadata.
@@ -111,18 +113,22 @@ export interface ReconcilerOptions {
  * Ends the reconcile of an object that has to wait for the profile changes of other objects in its EKS cluster
  * (cluster-queue.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock,
  * this one does not wait: the object is enqueued when the lock is free. With the locks, `decide` calls the next steps.
- * 3. `readAws`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey).
+ * 3. `observe`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey). `look`
+ * (observe/observe.ts) says when a glance is enough. After a glance, only a survey can lead to most changes.
  * 4. `desire`: brings the record up to date with what AWS shows, and decides, once, what is desired, and whether other
- * objects have precedence for the settings of a shared role.
- * 5. `changeAws`: plans all changes, and makes them one by one until a required one fails. Once the desired profile
+ * objects have precedence for the settings of a shared role. A deleted object desires nothing.
+ * 5. `planAndExecute`: plans all changes, and makes them one by one until a required one fails. Once the desired profile
  * serves pods, the removal of its predecessors follows as `leftovers`, whose failure does not change Ready. Before each
- * change, guards check whether the change is allowed now, move the pods of a predecessor, take the turn in the cluster
- * queue, set `Ready` to False if the change interrupts pods, and write the record.
+ * change, the guards that are about it run (guards/order.ts): they check whether it is allowed now, or prepare it.
  * 6. `finish` (finish.ts): writes the record, the status, and events, and chooses the time of the next reconcile
  * (report/requeue.ts). If nothing of the object is left in AWS, `finish` only removes the finalizer.
  *
+ * While the Cluster is being deleted, this class only stops creating anything. When the control plane is being deleted,
+ * controllers/clusterteardown deletes the objects, and removes the control plane's finalizer after their profiles.
+ *
  * A step that stops returns a {@link Reason}, which users read in conditions and events. The golden files in
- * test/simulation/stories show, reconcile by reconcile, a creation, a replacement, and a deletion.
+ * test/simulation/stories show, reconcile by reconcile, a creation, a replacement, a deletion, and a teardown. They omit
+ * what is read from the API server.
  *
  * The decisions are made in:
  *
@@ -137,7 +143,7 @@ export class Reconciler {
   private readonly options: ReconcilerOptions;
   private readonly persistentErrors: PersistentErrors;
   private readonly finisher: Finisher;
-  private readonly guards: Guards;
+  private readonly guards: readonly Guard[];
   private readonly claims = new Claims();
   private readonly accessEntries: AccessEntryReader;
 
@@ -150,11 +156,7 @@ export class Reconciler {
       findLiveBlocker: (object, signal) => live.findBlocker(object, signal),
     });
     this.accessEntries = new AccessEntryReader(options.clock);
-    const services = {
-      ...options,
-      mutationTimeLeft: () => mutationTimeLeft(leadership),
-    };
-    this.guards = { checks: newChecks(services), preparations: newPreparations(services) };
+    this.guards = newGuards({ ...options, mutationTimeLeft: () => mutationTimeLeft(leadership) });
   }
 
   /**
@@ -262,7 +264,7 @@ export class Reconciler {
     context: ReconcileContext,
   ): Promise<E.Either<Reason, Requeue>> {
     const looking = lookingFor(object, goal, work);
-    const read = await this.readAws(looking, goal, work, context);
+    const read = await this.observe(looking, goal, work, context);
     if (E.isLeft(read)) return read;
     const observed = read.right;
     const desired = this.desire(looking, work, observed);
@@ -272,7 +274,7 @@ export class Reconciler {
         return E.right(await this.finisher.resumeDeletion(object, context));
       this.options.recordEvent(object, IGNORED_DELETION);
     }
-    const result = await this.changeAws(object, goal, work, { desired: desired.right, observed }, context);
+    const result = await this.planAndExecute(object, goal, work, { desired: desired.right, observed }, context);
     return E.right(await this.finisher.finish(result, context));
   }
 
@@ -349,7 +351,7 @@ export class Reconciler {
    * Reads AWS, with a glance if that is enough, else with a survey. The cluster queue learns which profiles EKS is
    * changing.
    */
-  private async readAws(
+  private async observe(
     looking: Looking,
     { target, unwanted, abandonment }: PursueGoal,
     { session, queueKey }: AwsWork,
@@ -404,7 +406,7 @@ export class Reconciler {
     return desiredFor(object, { ...inputs, sharersSettings }, updated, observed, session.now());
   }
 
-  private async changeAws(
+  private async planAndExecute(
     before: AWSFargateProfile,
     { target }: PursueGoal,
     { session, inputs, queueKey }: AwsWork,

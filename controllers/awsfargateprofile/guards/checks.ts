@@ -9,9 +9,9 @@ import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
 import { type Mutation, needsSurvey, subjectOf, isCreation, isDestructive } from '../model/change.ts';
 import { newReason, reasonForSchema } from '../reasons/reasons.ts';
-import { type Check, stop, type ReconcileState } from './guards.ts';
+import { type Guard, stop, type ReconcileState } from './guards.ts';
 import { tagsWithoutOwner } from './role-users/claims.ts';
-import { type RoleUserServices, roleUnused } from './role-users/role-users.ts';
+import type { RoleUserServices } from './role-users/role-users.ts';
 import { findProfile } from '../model/observed-state.ts';
 import { isRetryOfFailedProfile, mutationKey, refusalFor } from '../retry-state.ts';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
@@ -25,25 +25,13 @@ export interface CheckServices extends LiveGuardServices, RoleUserServices {
   readonly mutationTimeLeft: () => Ms;
 }
 
-/** The cheapest checks come first. */
-export function newChecks(services: CheckServices): readonly Check[] {
-  return [
-    refusalExpired(services),
-    failureBackoffExpired(services),
-    leaseValid(services),
-    afterSurvey(),
-    tagsUnchanged(),
-    roleUnused(services),
-  ];
-}
-
 const LONGEST_MUTATION: Ms = 10_000;
 
 /** How much time a change may take, in ms. At 0 or less, the change must not be sent. */
 export const mutationTimeLeft = (leadership: Leadership): Ms =>
   Math.min(LONGEST_MUTATION, leadership.remaining() - LEASE_SAFETY_MARGIN);
 
-export function leaseValid({ mutationTimeLeft: timeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Check {
+export function leaseValid({ mutationTimeLeft: timeLeft }: Pick<CheckServices, 'mutationTimeLeft'>): Guard {
   return async () =>
     timeLeft() > 0 ? undefined : stop(newReason('NotNow', { because: 'the lease may have run out' }));
 }
@@ -53,7 +41,7 @@ export function leaseValid({ mutationTimeLeft: timeLeft }: Pick<CheckServices, '
  * Only a survey, which reads every profile of the EKS cluster, shows everything that the object has, and which other
  * profiles use its role.
  */
-export function afterSurvey(): Check {
+export function afterSurvey(): Guard {
   return async (mutation, { observed }) =>
     needsSurvey(mutation) && observed.depth === 'glance'
       ? stop(newReason('Outdated', { because: 'all profiles of the EKS cluster have to be read first' }))
@@ -64,7 +52,7 @@ export function afterSurvey(): Check {
  * Reads the tags again before a change of a resource that lacks this controller's tags, because an object in another
  * namespace may have adopted the resource.
  */
-export function tagsUnchanged(): Check {
+export function tagsUnchanged(): Guard {
   return async (mutation, reconcile) => {
     const known = tagsWithoutOwner(mutation, reconcile);
     if (known === undefined) return undefined;
@@ -93,7 +81,7 @@ async function readTags(
 }
 
 /** A refused change is not sent again until its backoff ends or the spec changes. */
-export function refusalExpired({ clock }: Pick<CheckServices, 'clock'>): Check {
+export function refusalExpired({ clock }: Pick<CheckServices, 'clock'>): Guard {
   return async (mutation, { object, retry, target }) => {
     const generation = object.metadata.generation ?? 0;
     const reason = refusalFor(retry.state, mutationKey(mutation, target.identity), generation, clock.monotonic());
@@ -101,7 +89,7 @@ export function refusalExpired({ clock }: Pick<CheckServices, 'clock'>): Check {
   };
 }
 
-export function failureBackoffExpired({ clock }: Pick<CheckServices, 'clock'>): Check {
+export function failureBackoffExpired({ clock }: Pick<CheckServices, 'clock'>): Guard {
   return async (mutation, { observed, retry }) => {
     if (!isRetryOfFailedProfile(mutation, observed)) return undefined;
     const found = findProfile(observed.profiles, mutation.name);
@@ -139,13 +127,13 @@ export interface LiveGuardServices {
   readonly schema: Pick<ServedSchema, 'check'>;
 }
 
-export const newLiveGuards = (services: LiveGuardServices): readonly Check[] => [
+export const newLiveGuards = (services: LiveGuardServices): readonly Guard[] => [
   noLiveBlocker(services),
   schemaIsOurs(services),
 ];
 
 /** Asks the API server, because the cache may not show yet that the object is paused, changed, gone, or being moved. */
-export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check {
+export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Guard {
   return async (mutation, { object, signal }) => {
     if (!isDestructive(mutation)) return undefined;
     const because = await live.findBlocker(object, signal);
@@ -157,7 +145,7 @@ export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Check 
  * Checks the installed CRD again, because the check at the start of the reconcile may be outdated by now. Another
  * provider's CRD hides the fields that it lacks, so this process may not know the whole spec.
  */
-export function schemaIsOurs({ schema }: Pick<LiveGuardServices, 'schema'>): Check {
+export function schemaIsOurs({ schema }: Pick<LiveGuardServices, 'schema'>): Guard {
   return async (mutation, { signal }) => {
     const isGuarded = isDestructive(mutation) || isCreation(mutation);
     const reason = isGuarded ? reasonForSchema(await schema.check(signal)) : undefined;

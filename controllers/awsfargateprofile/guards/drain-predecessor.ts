@@ -17,7 +17,7 @@ import type { Drained, Mutation } from '../model/change.ts';
 import { withDrainSince } from '../record-changes.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { type LiveGuardServices, newLiveGuards } from './checks.ts';
-import { type Obstacle, type Preparation, type ReconcileState, stop } from './guards.ts';
+import { type Guard, type Obstacle, type ReconcileState, stop } from './guards.ts';
 
 export interface DrainServices extends LiveGuardServices {
   readonly clock: Clock;
@@ -43,7 +43,7 @@ const IN_FLIGHT = 10;
  * If `drainTimeout` is set, moves a replaced profile's pods to its successor before the profile is deleted. Before the
  * first eviction, the other live guards of the deletion are checked.
  */
-export function drainPredecessor(services: DrainServices): Preparation {
+export function drainPredecessor(services: DrainServices): Guard {
   return async (mutation, reconcile) => {
     const drain = drainBefore(mutation, reconcile.desired, reconcile.observed);
     if (drain === undefined) return undefined;

@@ -26,12 +26,12 @@ import {
   reconcileStateFor,
   awsAsDesired,
   awsWith,
-  newGuards,
   newServices,
   writerThat,
   roleUsers,
 } from '../testing/reconcile-state.ts';
 import { type ReconcileState, findObstacle } from './guards.ts';
+import { newGuards } from './order.ts';
 import { holdControlPlane } from './preparations.ts';
 
 const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });
@@ -40,28 +40,19 @@ const obstacleTo = async (mutation: Mutation, reconcile: ReconcileState, service
   describeObstacle(await findObstacle(newGuards(services), mutation, reconcile));
 
 describe('findObstacle', () => {
-  it('runs the checks, then the preparations, and stops at the first obstacle', async () => {
+  it('runs the guards in their order, and stops at the first obstacle', async () => {
     const called: string[] = [];
     const guardThat = (name: string, by?: string) => async () => {
       called.push(name);
       return by === undefined ? undefined : ({ kind: 'keep', by } as const);
     };
-    for (const [by, expected] of [
-      [undefined, ['check', 'preparation']],
-      ['x', ['check']],
-    ] as const) {
-      called.splice(0);
-      const guards = {
-        checks: [guardThat('check', by)],
-        preparations: [guardThat('preparation', 'y'), guardThat('another')],
-      };
-      expect(await findObstacle(guards, DELETE_ROLE, leaving())).to.deep.equal({ kind: 'keep', by: by ?? 'y' });
-      expect(called).to.deep.equal(expected);
-    }
+    const guards = [guardThat('first'), guardThat('second', 'x'), guardThat('third', 'y')];
+    expect(await findObstacle(guards, DELETE_ROLE, leaving())).to.deep.equal({ kind: 'keep', by: 'x' });
+    expect(called).to.deep.equal(['first', 'second']);
   });
 });
 
-describe('newChecks and newPreparations', () => {
+describe('newGuards', () => {
   it('let every mutation pass when no rule holds it back', async () => {
     for (const mutation of [...CONSTRUCTIVE, ...DESTRUCTIVE])
       expect(

@@ -45,40 +45,27 @@ export type Obstacle =
 
 export const stop = (reason: Reason): Obstacle => ({ kind: 'stop', reason });
 
-/** Reads AWS or Kubernetes, and writes nothing. */
-export type Check = (mutation: Mutation, reconcile: ReconcileState) => Promise<Obstacle | undefined>;
-
-/** Writes to the API server, or takes the object's turn to change a profile of the EKS cluster. */
-export type Preparation = (mutation: Mutation, reconcile: ReconcileState) => Promise<Obstacle | undefined>;
-
-export interface Guards {
-  readonly checks: readonly Check[];
-  readonly preparations: readonly Preparation[];
-}
+/**
+ * Runs before a change in AWS. Most guards only check whether the change is allowed now; others prepare it, such as by
+ * writing the record. Each guard decides which changes it is about.
+ */
+export type Guard = (mutation: Mutation, reconcile: ReconcileState) => Promise<Obstacle | undefined>;
 
 /** Returns the first obstacle. A request that the API server rejects is an obstacle too. Throws other errors. */
 export async function findObstacle(
-  { checks, preparations }: Guards,
+  guards: readonly Guard[],
   mutation: Mutation,
   reconcile: ReconcileState,
 ): Promise<Obstacle | undefined> {
   try {
-    return await firstObstacle([...checks, ...preparations], mutation, reconcile);
+    for (const guard of guards) {
+      const obstacle = await guard(mutation, reconcile);
+      if (obstacle !== undefined) return obstacle;
+    }
+    return undefined;
   } catch (error) {
     const rejection = apiRejectionFrom(error);
     if (rejection === undefined) throw error;
     return stop(newReason('APIServerRefused', rejection));
   }
-}
-
-async function firstObstacle(
-  guards: readonly (Check | Preparation)[],
-  mutation: Mutation,
-  reconcile: ReconcileState,
-): Promise<Obstacle | undefined> {
-  for (const guard of guards) {
-    const obstacle = await guard(mutation, reconcile);
-    if (obstacle !== undefined) return obstacle;
-  }
-  return undefined;
 }

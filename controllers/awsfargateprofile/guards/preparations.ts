@@ -15,16 +15,12 @@ import { type Reason, messageOf, newReason } from '../reasons/reasons.ts';
 import { turnWait, withRecorded } from '../retry-state.ts';
 import { interruptionBy } from '../plan/verdicts.ts';
 import { statusBefore } from '../report/status.ts';
-import { type CheckServices, newLiveGuards } from './checks.ts';
-import { type Obstacle, type Preparation, stop, type ReconcileState } from './guards.ts';
-import { type DrainServices, drainPredecessor } from './drain-predecessor.ts';
-import { roleShareable } from './role-users/role-users.ts';
+import { type Guard, type Obstacle, stop, type ReconcileState } from './guards.ts';
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import type { ControlPlaneFacts } from '../goal/target.ts';
 import { describeTransit } from '../model/profile-status.ts';
 
-export interface PreparationServices
-  extends Pick<CheckServices, 'live' | 'schema' | 'roleUsers'>, Omit<DrainServices, 'writeRecord'> {
+export interface PreparationServices {
   readonly clock: Clock;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus'>;
   readonly clusterQueues: ClusterQueues;
@@ -32,30 +28,11 @@ export interface PreparationServices
   readonly controlPlaneFinalizer: Pick<ControlPlaneFinalizer, 'confirm'>;
 }
 
-/** The record is written last, so that an object that waits for its turn does not write it. */
-export function newPreparations(services: PreparationServices): readonly Preparation[] {
-  return [
-    // This comes before `takeTurn`, so that the other objects of the EKS cluster do not wait for pods.
-    drainPredecessor({ ...services, writeRecord: (reconcile, record) => writeRecord(services, reconcile, record) }),
-    takeTurn(services),
-    // These come after `takeTurn`, so that an object that waits for its turn does not send their requests to the API
-    // server, and so that the answers are new when the change is sent.
-    confirmFinalizer(services),
-    roleShareable(services),
-    ...newLiveGuards(services),
-    reportNotReady(services),
-    recordChange(services),
-  ];
-}
-
 /**
  * Sets `Ready` to False before a change that ends or interrupts the profile's work. Otherwise `Ready` would be wrong
  * until AWS answers, and after a crash until the next resync.
  */
-export function reportNotReady({
-  profileWriter,
-  clock,
-}: Pick<PreparationServices, 'profileWriter' | 'clock'>): Preparation {
+export function reportNotReady({ profileWriter, clock }: Pick<PreparationServices, 'profileWriter' | 'clock'>): Guard {
   return async (mutation, reconcile) => {
     const { object, desired, observed, plan, signal } = reconcile;
     const reason = interruptionBy(mutation, desired, observed);
@@ -75,7 +52,7 @@ export function reportNotReady({
  * AWS resource through the record. If the reconcile has not written the object yet, it sends even an unchanged record,
  * so that a manager with an old cache gets a conflict and changes nothing.
  */
-export function recordChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Preparation {
+export function recordChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Guard {
   return async (mutation, reconcile) => {
     const { object, desired, target } = reconcile;
     if (!hasFinalizer(object)) return stop(newReason('Outdated', { because: 'the finalizer is gone' }));
@@ -83,7 +60,7 @@ export function recordChange({ profileWriter }: Pick<PreparationServices, 'profi
   };
 }
 
-async function writeRecord(
+export async function writeRecord(
   { profileWriter }: Pick<PreparationServices, 'profileWriter'>,
   reconcile: ReconcileState,
   record: ProfileRecord,
@@ -116,7 +93,7 @@ export function takeTurn({
   clusterQueues,
   recordTurnSpan,
   clock,
-}: Pick<PreparationServices, 'clusterQueues' | 'recordTurnSpan' | 'clock'>): Preparation {
+}: Pick<PreparationServices, 'clusterQueues' | 'recordTurnSpan' | 'clock'>): Guard {
   return async (mutation, reconcile) => {
     if (!isQueuedMutation(mutation)) return undefined;
     const { queueKey, object, target } = reconcile;
@@ -170,9 +147,7 @@ export async function holdControlPlane(
  * finalizer although the control plane has lost it and is being deleted. A profile that is created then would prevent
  * EKS from deleting the cluster.
  */
-export function confirmFinalizer({
-  controlPlaneFinalizer,
-}: Pick<PreparationServices, 'controlPlaneFinalizer'>): Preparation {
+export function confirmFinalizer({ controlPlaneFinalizer }: Pick<PreparationServices, 'controlPlaneFinalizer'>): Guard {
   return async (mutation, { controlPlane, signal }) => {
     if (!isProfileOrRoleCreation(mutation) || controlPlane === undefined) return undefined;
     const reason = blockerFor(await controlPlaneFinalizer.confirm(controlPlane, signal), controlPlane);

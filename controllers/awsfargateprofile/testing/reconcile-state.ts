@@ -7,12 +7,12 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import type { DesiredInputs } from '../desired/desired.ts';
 import { Claims } from '../guards/role-users/claims.ts';
-import { type LiveChecks, type CheckServices, newChecks } from '../guards/checks.ts';
+import type { LiveChecks } from '../guards/checks.ts';
 import type { LiveRoleUsers, RoleUsers } from '../guards/role-users/live-users.ts';
 import { RetryStore } from '../retry-state.ts';
 import { type Observed, foundRoles } from '../model/observed-state.ts';
-import type { Guards, ReconcileState } from '../guards/guards.ts';
-import { type PreparationServices, newPreparations } from '../guards/preparations.ts';
+import type { ReconcileState } from '../guards/guards.ts';
+import type { GuardServices } from '../guards/order.ts';
 import {
   ACCOUNT,
   EKS_CLUSTER,
@@ -82,21 +82,16 @@ export function awsWith(...parts: readonly (SimulatedProfile | SimulatedRole)[])
 }
 
 /**
- * The services that a reconcile uses in its checks and preparations before it sends a change to AWS. By default, all
+ * The services that a reconcile uses in its guards before it sends a change to AWS. By default, all
  * answers of these services permit the change.
  */
-export interface TestServices extends CheckServices, PreparationServices {
+export interface TestServices extends GuardServices {
   readonly clock: VirtualClock;
   readonly claims: Claims;
   readonly live: { -readonly [K in keyof LiveChecks]: LiveChecks[K] };
 }
 
-export type ServiceOverrides = Partial<CheckServices & PreparationServices>;
-
-export const newGuards = (asking: TestServices): Guards => ({
-  checks: newChecks(asking),
-  preparations: newPreparations(asking),
-});
+export type ServiceOverrides = Partial<GuardServices>;
 
 export function newServices(over: ServiceOverrides = {}): TestServices {
   const clock = new VirtualClock();
@@ -146,7 +141,7 @@ const storedObject = (object: AWSFargateProfile, status: AWSFargateProfileStatus
   status === undefined ? { ...object } : { ...object, status };
 
 /** Returns a fake writer of AWSFargateProfiles, in which the function `write` answers each patch. */
-export const writerThat = (write: Write): PreparationServices['profileWriter'] => ({
+export const writerThat = (write: Write): GuardServices['profileWriter'] => ({
   patchMetadata: (object) => write(object, undefined),
   patchStatus: (object, status) => write(object, status),
 });

@@ -11,7 +11,7 @@ import { findProfile, findRole } from '../../model/observed-state.ts';
 import { type Mutation, isRoleRemoval, settingTakenBy } from '../../model/change.ts';
 import { DELETING } from '../../model/profile-status.ts';
 import { newReason } from '../../reasons/reasons.ts';
-import { type Check, type Obstacle, type ReconcileState, stop } from '../guards.ts';
+import { type Guard, type Obstacle, type ReconcileState, stop } from '../guards.ts';
 import type { LiveRoleUsers, RoleInCluster, RoleSharers, RoleUsers } from './live-users.ts';
 import { settingsOfSharers } from './settings.ts';
 
@@ -35,7 +35,7 @@ export interface RoleUserServices {
  * Also stops a change if another manager's object with precedence wants other settings for the role, or if the change
  * may take permissions from a profile whose object no manager here has.
  */
-export function roleShareable({ roleUsers }: RoleUserServices): Check {
+export function roleShareable({ roleUsers }: RoleUserServices): Guard {
   const known = new WeakMap<ReconcileState, RoleSharers>();
   return async (mutation, reconcile) => {
     const { object, target, desired, observed, signal } = reconcile;
@@ -107,7 +107,7 @@ const hasProfile = ({ desired, observed }: ReconcileState): boolean =>
  * role once, because the role's lock excludes this process's other reconciles. Even if the controller has computed the
  * role's name, EKS is asked, because a user may have chosen the role for a profile in the AWS console.
  */
-export function roleUnused({ roleUsers }: RoleUserServices): Check {
+export function roleUnused({ roleUsers }: RoleUserServices): Guard {
   const known = new WeakMap<ReconcileState, Map<RoleName, Obstacle | undefined>>();
   return async (mutation, reconcile) => {
     if (mutation.kind === 'deleteAccessEntry' && mutation.because === 'profileCreation')
