@@ -3,7 +3,8 @@ import { expectGolden } from '../support/golden.ts';
 import type { SimulatedManager } from './world/simulated-manager.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { OTHER, REPLACEMENT, ReplaceableWorld } from './world/replaceable-world.ts';
-import { HOUR } from './phases/phase.ts';
+import { HOUR, deleteHeld } from './phases/phase.ts';
+import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from './world/cluster.ts';
 import { type KubeWrite, describeWrite, isAbout } from './world/trace.ts';
 
 /** A reconcile of an AWSFargateProfile. */
@@ -48,7 +49,9 @@ class Story {
     let steps: string[] = [];
     const { lines } = this.manager.logger;
     const writesAfter = (count: number): readonly string[] =>
-      this.writes.filter(({ after }) => after === count).map(({ write }) => `write ${describeWrite(write)}`);
+      this.writes
+        .filter(({ after }) => after === count)
+        .map(({ write }) => `write ${describeWrite(write)}${write.status === 409 ? ' Conflict' : ''}`);
     for (const [index, { message, keys }] of lines.entries()) {
       if (index < this.from) continue;
       steps.push(...writesAfter(index));
@@ -119,5 +122,20 @@ describe('reconcile by reconcile,', () => {
     await world.gone('web');
     expectGolden(golden('delete-with-shared-role'), story.tell('An object is deleted. Another object uses its role.'));
     await world.deleteAndFinish('api');
+  });
+
+  it('a Cluster and its control plane are deleted', async () => {
+    const world = new SimulatedWorld(IN_ORDER);
+    const story = new Story(world);
+    world.applyWith('web', {});
+    await world.ready('web');
+    story.tell('');
+    deleteHeld(world, 'clusters', CLUSTER);
+    await world.clock.advance(MINUTE);
+    const cluster = story.tell('The Cluster is being deleted, and its control plane is not.');
+    deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
+    await world.gone('web');
+    await world.clock.advance(MINUTE);
+    expectGolden(golden('teardown'), [cluster, story.tell('The control plane is being deleted.')].join('\n'));
   });
 });
