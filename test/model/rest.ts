@@ -68,8 +68,9 @@ function restWhenReady({ aws }: World, name: string, object: KubeObject): Rest {
   const used = roles.find(([each, { path }]) => arnOfRole(path, each).toLowerCase() === arn.toLowerCase());
   if (used === undefined) return wrong(`${name} is Ready without its role`);
   const [, { by, attached }] = used;
-  if (by !== 'stranger' && !attached.includes(POD_EXECUTION_POLICY))
-    return wrong(`${name} is Ready, and its role has no policy`);
+  const additional = (fieldAt(object['spec'], 'roleAdditionalPolicies') ?? []) as readonly string[];
+  const missing = [POD_EXECUTION_POLICY, ...additional].find((each) => !attached.includes(each));
+  if (by !== 'stranger' && missing !== undefined) return wrong(`${name} is Ready, and its role lacks ${missing}`);
   const entry = aws.entries[arn];
   if (aws.mode === 'API' && entry?.role !== used[1].serial)
     return wrong(`${name} is Ready, and the access entry of its role is outdated`);

@@ -34,6 +34,11 @@ export function findHarm(
     const user = userOf(before.aws, arnOfRole(used.path, role));
     if (user !== undefined) return `role ${role} is deleted under profile ${user}`;
   }
+  if (request.call === 'DetachRolePolicy' && used !== undefined) {
+    const loser = loserOf(before, arnOfRole(used.path, request.name), request.policy, by);
+    if (loser !== undefined)
+      return `policy ${request.policy} is detached under profile ${loser}, whose object wants it`;
+  }
   const isDeletion = request.call === 'DeleteFargateProfile' || request.call === 'DeleteRole';
   const paused = isDeletion || request.call === 'EvictPod' ? findPause(by, answered) : undefined;
   if (paused !== undefined) return paused;
@@ -41,6 +46,19 @@ export function findHarm(
     return `the pod on ${request.name} is evicted, and would start there again`;
   if (request.call !== 'DeleteFargateProfile') return undefined;
   return findGap(before, request.name, by, answered) ?? findStoppedPod(before, request.name, by);
+}
+
+/**
+ * Returns an ACTIVE profile with the role that belongs to another object, if this object wants the policy. Nobody knows
+ * what a profile needs whose object is gone, so such a profile keeps all policies.
+ */
+function loserOf({ aws, objects }: World, role: string, policy: string, by: string): string | undefined {
+  const found = Object.entries(aws.profiles).find(([, profile]) => {
+    if (profile.role !== role || profile.status !== 'ACTIVE' || profile.by === by) return false;
+    const policies = fieldAt(objects[pathOf(profile.by)]?.['spec'], 'roleAdditionalPolicies');
+    return objects[pathOf(profile.by)] === undefined || (Array.isArray(policies) && policies.includes(policy));
+  });
+  return found?.[0];
 }
 
 /**

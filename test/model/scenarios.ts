@@ -412,6 +412,7 @@ const DRAINED: Spec = { ...SPEC, updateStrategy: { type: 'Replace', replace: { d
 const SELECTORS_OF_API = { selectors: [{ namespace: 'api' }] };
 const SHARED: Spec = { ...SPEC, roleName: 'shared' };
 const SHARED_BY_API: Spec = { ...SHARED, ...SELECTORS_OF_API };
+const WITH_POLICY: Spec = { ...SHARED, roleAdditionalPolicies: ['arn:aws:iam::aws:policy/ReadOnlyAccess'] };
 
 const LIFE = [creates('web'), deletes('web')];
 const OTHER = edits('web', 'the selectors', SELECTORS_OF_API);
@@ -526,6 +527,19 @@ export const SCENARIOS: readonly Scenario[] = [
   scenario('shared role', 'two objects share a role and an EKS cluster', [3, 0], {
     actions: [creates('web', SHARED), creates('api', SHARED_BY_API), ...TWO.map((name) => deletes(name))],
     profiles: TWO,
+  }),
+  scenario('role settings', 'two objects want different policies for a role', [3, 0], {
+    before: [creates('web', WITH_POLICY)],
+    actions: [
+      creates('web', WITH_POLICY),
+      creates('api', SHARED_BY_API),
+      ...TWO.map((name) => deletes(name)),
+      ...TWO.map((name) => dropsRecord(name)),
+      deletesProfileInAws(PROFILE),
+      RETAIN,
+    ],
+    profiles: TWO,
+    stalls: ['RoleSettingsConflict'],
   }),
   scenario('shards', 'two managers work at the same time on objects that share a role', [2, 0], {
     actions: [...OF_SHARDS, ...TWO.map((name) => deletes(name))],
