@@ -124,6 +124,18 @@ describe('reasonForFailure', () => {
     expect(messages[0]).to.equal(messages[1]).and.not.to.include('1111-2222');
   });
 
+  it('gives a way out of a refused deletion, but none that leaves a profile in an EKS cluster that is being deleted', () => {
+    const ofProfile = eks('AccessDeniedException', 403);
+    const ofRole = iam('DeleteRole', 'AccessDenied', 403);
+    expect(messageFor(ofProfile, { abandonment: 'retain' })).to.contain(
+      ' set spec.deletionPolicy to Retain; the profile and role then stay in AWS. ',
+    );
+    expect(messageFor(ofProfile, { abandonment: 'removeFinalizer' })).to.equal(messageFor(ofProfile));
+    expect(messageFor(ofRole, { abandonment: 'removeFinalizer' })).to.contain(
+      'If this is not possible, remove awsfargateprofile.infrastructure.cluster.x-k8s.io from metadata.finalizers of this object; the role then stays in AWS. ',
+    );
+  });
+
   it('names the identity whose credentials AWS rejects, and the way out of a deletion', () => {
     expect(messageFor(expiredToken, { identity: TENANT })).to.match(
       /^AWS rejects the credentials of AWSClusterRoleIdentity "team-a"\. Renew .* in its Secret.*\. AWS says: /,

@@ -114,6 +114,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
       region,
       account,
       isProvisioned: context.isProvisioned ?? false,
+      abandonment,
     });
   if (aws.isClusterNotFound(failure))
     return newReason('EKSClusterNotFound', {
@@ -127,10 +128,10 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
   // IAM has returned the role in this reconcile or an earlier one, so IAM contradicts itself.
   if (aws.isRoleNotVisible(failure)) return inconsistentAnswers(`IAM role "${roleIn(failure)}"`);
   // IAM also answers "not found" if a policy ARN in the spec does not exist, which only a user can fix.
-  if (failure.service === 'iam' && aws.isNotFound(failure)) return newReason('Refused', said);
+  if (failure.service === 'iam' && aws.isNotFound(failure)) return newReason('Refused', { ...said, abandonment });
   const { subnets, violation, resource } = context;
   return aws.isInvalidRequest(failure)
-    ? newReason('Refused', { ...said, ...(subnets && { subnets }), violation })
+    ? newReason('Refused', { ...said, ...(subnets && { subnets }), violation, abandonment })
     : newReason('AWSError', {
         ...said,
         ...(aws.isNotFound(failure) && resource !== undefined && { missing: resource }),

@@ -90,14 +90,17 @@ export function refusalExpired({ clock }: Pick<CheckServices, 'clock'>): Guard {
 }
 
 export function failureBackoffExpired({ clock }: Pick<CheckServices, 'clock'>): Guard {
-  return async (mutation, { observed, retry }) => {
+  return async (mutation, { observed, retry, desired }) => {
     if (!isRetryOfFailedProfile(mutation, observed)) return undefined;
     const found = findProfile(observed.profiles, mutation.name);
     const now = clock.monotonic();
     if (found === undefined || now >= (retry.state.recovery?.notBefore ?? now)) return undefined;
     const facts = { name: found.name, issues: found.health };
-    const name = found.status === CREATE_FAILED ? 'CreateFailed' : 'DeleteFailed';
-    return stop(newReason(name, facts));
+    return stop(
+      found.status === CREATE_FAILED
+        ? newReason('CreateFailed', facts)
+        : newReason('DeleteFailed', { ...facts, abandonment: desired.abandonment }),
+    );
   };
 }
 

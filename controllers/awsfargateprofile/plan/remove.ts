@@ -103,7 +103,8 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
   const user = userOf(observed, found);
   if (user !== undefined)
     return user.status === DELETING ? newReason('DeletingProfile', { name: user.name }) : undefined;
-  if (found.blockers.length > 0) return newReason('RoleBlocked', { name, blockers: found.blockers });
+  if (found.blockers.length > 0)
+    return newReason('RoleBlocked', { name, blockers: found.blockers, abandonment: desired.abandonment });
   const ownership = roleOwnership(found, desired.identity);
   // Tags the role first, because the documented IAM policy allows changes only of roles with this controller's tags.
   if (ownership.kind === 'ours' && !ownership.stamped)

@@ -3,6 +3,7 @@ import { MINUTE, pollAwsError, pollOccasionally, pollProgress, pollUnavailableAw
 import {
   type Abandonable,
   remedyFor,
+  remedyForDeletion,
   type DeniedCall,
   remedyForDenial,
   type OfTarget,
@@ -66,7 +67,7 @@ const UNAVAILABILITIES: Readonly<
  * `violation` says which field has a value that AWS cannot accept, and the right form. The message contains it unless
  * AWS's own message refers to another field.
  */
-type Refusal = FailedCall & { readonly subnets?: SubnetSource; readonly violation?: string | undefined };
+type Refusal = FailedCall & Abandonable & { readonly subnets?: SubnetSource; readonly violation?: string | undefined };
 
 const SELECTORS = 'spec.selectors';
 const SUBNETS = /\bsubnets?\b/i;
@@ -86,14 +87,21 @@ function describeCorrection({ detail, subnets = 'spec', violation }: Refusal): s
     : `Fix ${field ?? 'the spec'}, or the AWS resource that it names`;
 }
 
+/** A deletion reads and deletes the role only after its profiles are gone. */
+const isProfileGone = ({ about }: FailedCall): boolean => about === 'IAMFargateRolesReady';
+
 export const AWS_CALL_REASONS = {
-  AccessDenied: defineReason<FailedCall & DeniedCall & { readonly tags?: TagChange }>({
+  AccessDenied: defineReason<FailedCall & DeniedCall & Abandonable & { readonly tags?: TagChange }>({
     ...IN_AWS,
     patience: MISSING_PATIENCE,
     problem: ({ tags }) =>
       `AWS denies a request from the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}`,
     remedy: (facts) =>
-      `${remedyForDenial(facts)}${facts.tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}`,
+      remedyForDeletion(
+        `${remedyForDenial(facts)}${facts.tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}`,
+        facts.abandonment,
+        isProfileGone(facts),
+      ),
     outlook: retries,
     quote: quoteAws,
   }),
@@ -145,7 +153,7 @@ export const AWS_CALL_REASONS = {
   Refused: defineReason<Refusal>({
     ...IN_AWS,
     problem: () => 'AWS rejects a request from the controller',
-    remedy: describeCorrection,
+    remedy: (facts) => remedyForDeletion(describeCorrection(facts), facts.abandonment, isProfileGone(facts)),
     outlook: retries,
     quote: quoteAws,
   }),

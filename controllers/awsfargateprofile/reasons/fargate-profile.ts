@@ -3,7 +3,7 @@ import { cut, MAX_FACT } from 'controller-runtime/text';
 import type { Quote } from '../../shared/message.ts';
 import { defineReason, EKS, EKS_PROGRESS, IN_AWS, type Named } from './definition.ts';
 import { MINUTE, pollDrain, pollFailedProfile } from './polls.ts';
-import { type SpecChangeable, quoted, listed } from './wording.ts';
+import { type Abandonable, type SpecChangeable, quoted, listed, remedyForDeletion } from './wording.ts';
 
 export type ReportedIssue = {
   readonly code: string;
@@ -214,12 +214,12 @@ export const PROFILE_REASONS = {
     outlook: () => 'The controller keeps retrying: it deletes the failed profile and recreates it',
     quote: ({ issues }) => quoteIssues(issues),
   }),
-  DeleteFailed: defineReason<Named & { readonly issues: readonly ReportedIssue[] }>({
+  DeleteFailed: defineReason<Named & Abandonable & { readonly issues: readonly ReportedIssue[] }>({
     nature: 'retry',
     ...EKS,
     poll: pollFailedProfile,
     problem: ({ name, issues }) => `EKS failed to delete Fargate profile ${quoted(name)}${withoutReason(issues)}`,
-    remedy: ({ issues }) => remedyForIssues(issues),
+    remedy: ({ issues, abandonment }) => remedyForDeletion(remedyForIssues(issues), abandonment, false),
     outlook: () => 'The controller keeps retrying the deletion',
     quote: ({ issues }) => quoteIssues(issues),
   }),

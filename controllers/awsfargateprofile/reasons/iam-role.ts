@@ -13,6 +13,8 @@ import {
   quoted,
   listed,
   OR_REPLACE_OBJECT,
+  type Abandonable,
+  remedyForDeletion,
 } from './wording.ts';
 
 const ROLE_CONTENTS = `with a trust policy for ${FARGATE_PODS_PRINCIPAL} and the policy ${POD_EXECUTION_POLICY_NAME}`;
@@ -192,12 +194,16 @@ export const ROLE_REASONS = {
         : `${field === 'spec.rolePath' ? 'Remove spec.rolePath (the default is /)' : `Set ${field} to a role without a path`}, or ${CHANGE_MODE}`,
     outlook: ({ isLive = false }) => (isLive ? undefined : retries()),
   }),
-  RoleBlocked: defineReason<Named & { readonly blockers: readonly string[] }>({
+  RoleBlocked: defineReason<Named & Abandonable & { readonly blockers: readonly string[] }>({
     ...IN_AWS,
     ...IAM,
     problem: ({ name, blockers }) =>
       `the controller cannot delete IAM role ${quoted(name)}, because it still has ${listed(blockers)}`,
-    remedy: ({ blockers }) => `Remove ${listed(blockers)} from the role`,
-    outlook: () => 'The controller then deletes the role',
+    remedy: ({ blockers, abandonment }) =>
+      remedyForDeletion(
+        `Remove ${listed(blockers)} from the role, so that the controller can delete it`,
+        abandonment,
+        true,
+      ),
   }),
 } as const;

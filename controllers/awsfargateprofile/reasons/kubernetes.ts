@@ -209,7 +209,7 @@ export const KUBERNETES_REASONS = {
       const wayOut =
         abandonment === 'retain'
           ? `If this is not possible, delete Fargate profile ${quoted(profile)} in AWS${ownRole}, and set spec.deletionPolicy to Retain`
-          : describeAbandonment(abandonment, `If Fargate profile ${quoted(profile)} no longer exists`);
+          : describeAbandonment(abandonment, `If Fargate profile ${quoted(profile)} no longer exists`, true);
       return `${remedy}. ${wayOut}`;
     },
     outlook: () => 'The controller then continues the deletion',

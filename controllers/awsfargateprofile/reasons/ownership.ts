@@ -138,7 +138,7 @@ export const OWNERSHIP_REASONS = {
       `If the ${resource} belongs to this object, tag it with ${listed(tags.map(({ key, value }) => `${key}=${value}`))}` +
       (abandonment === undefined
         ? ''
-        : `, or delete it in AWS. ${describeAbandonment(abandonment, 'If it belongs to another owner')}`),
+        : `, or delete it in AWS. ${describeAbandonment(abandonment, 'If it belongs to another owner', resource === 'IAM role')}`),
     outlook: ({ tags }) =>
       `Without the ${tags.length === 1 ? 'tag' : 'tags'}, the controller changes nothing in AWS for this object`,
   }),

@@ -111,13 +111,16 @@ export function remedyForDenial({ denial, called, region, account, isProvisioned
  */
 export type Abandonment = 'retain' | 'removeFinalizer';
 
-/** `condition` begins the sentence and says when to do this, for example "If the profile no longer exists". */
-export function describeAbandonment(abandonment: Abandonment, condition: string): string {
+/**
+ * `condition` begins the sentence and says when to do this, for example "If the profile no longer exists".
+ * `isProfileGone`: only the role is left in AWS.
+ */
+export function describeAbandonment(abandonment: Abandonment, condition: string, isProfileGone = false): string {
   const action =
     abandonment === 'retain'
       ? 'set spec.deletionPolicy to Retain'
       : `remove ${FINALIZER} from metadata.finalizers of this object`;
-  return `${condition}, ${action}; the profile and role then stay in AWS`;
+  return `${condition}, ${action}; ${isProfileGone ? 'the role then stays' : 'the profile and role then stay'} in AWS`;
 }
 
 export type Abandonable = { readonly abandonment?: Abandonment | undefined };
@@ -127,13 +130,27 @@ export function remedyFor(
   action: string,
   abandonment: Abandonment | undefined,
   lasting = 'you can no longer get credentials for the AWS account',
+  isProfileGone = false,
 ): string {
   switch (abandonment) {
     case undefined:
       return action;
     case 'retain':
-      return `${action}. ${describeAbandonment(abandonment, 'To end the deletion of this object immediately')}`;
+      return `${action}. ${describeAbandonment(abandonment, 'To end the deletion of this object immediately', isProfileGone)}`;
     case 'removeFinalizer':
-      return `${action}. ${describeAbandonment(abandonment, `If ${lasting}`)}`;
+      return `${action}. ${describeAbandonment(abandonment, `If ${lasting}`, isProfileGone)}`;
   }
 }
+
+/**
+ * Like {@link remedyFor}, for a deletion that AWS does not carry out. A profile that stays blocks the deletion of its EKS
+ * cluster, so the removal of the finalizer is then no way out.
+ */
+export const remedyForDeletion = (
+  action: string,
+  abandonment: Abandonment | undefined,
+  isProfileGone: boolean,
+): string =>
+  abandonment === 'removeFinalizer' && !isProfileGone
+    ? action
+    : remedyFor(action, abandonment, 'this is not possible', isProfileGone);
