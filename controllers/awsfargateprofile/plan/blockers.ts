@@ -14,6 +14,7 @@ import { type FoundRole, type Observed, foundRoles, findProfile, findRole } from
 import { isRoleTaggedOurs, isStamped, oursOf, ownershipOf } from '../model/identity.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording.ts';
+import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { type LimitExcess, findRoleExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { ACTIVE } from '../model/profile-status.ts';
@@ -110,9 +111,9 @@ function findFormerProfile(desired: Desired, observed: Observed, profile: Desire
 }
 
 export function findRoleBlocker(desired: Desired, observed: Observed, role: DesiredRole): Reason | undefined {
-  const { isProvisioned } = desired;
+  const { isProvisioned, isReplaceable } = desired;
   const found = findRole(observed.roles, role.name);
-  if (role.kind === 'existing') return findExistingRoleBlocker(desired, role, found);
+  if (role.kind === 'existing') return findExistingRoleBlocker(desired, observed, role, found);
   if (found === undefined) {
     // If spec.roleName contains another owner's role that was deleted, the controller does not recreate it. The same
     // applies to the role that Cluster API Provider AWS shares between all its profiles.
@@ -122,7 +123,8 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Desi
         name: role.name,
         ...(role.isNamedInSpec && { field: 'spec.roleName' }),
         isOfCapa: isSharedByCapa(role.name),
-        isProvisioned,
+        isInUse: isInUse(desired, observed, role),
+        isProvisioned: isProvisioned && !isReplaceable,
       });
     }
     return role.roleConflict;
@@ -143,16 +145,26 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Desi
  */
 const stopAtForeign = ({ creationBlocker }: Desired, reason: Reason): Reason => creationBlocker ?? reason;
 
+const isInUse = (desired: Desired, { profiles }: Observed, { name }: DesiredRole): boolean =>
+  oursOf(desired, profiles).some((each) => isSameRoleName(parseRoleArn(each.podExecutionRoleArn)?.name, name));
+
 function findExistingRoleBlocker(
   desired: Desired,
+  observed: Observed,
   role: ExistingRole,
   found: FoundRole | undefined,
 ): Reason | undefined {
   if (found?.arn === role.arn) return findTrustBlocker(desired, found);
   // IAM finds a role by its name, ignoring path and case, so the role may have another ARN than the one in the spec.
   const other = found && { arn: found.arn, desired: role.arn };
-  const { isProvisioned } = desired;
-  return newReason('RoleNotFound', { name: role.name, field: 'spec.roleARN', ...(other && { other }), isProvisioned });
+  const { isProvisioned, isReplaceable } = desired;
+  return newReason('RoleNotFound', {
+    name: role.name,
+    field: 'spec.roleARN',
+    ...(other && { other }),
+    isInUse: isInUse(desired, observed, role),
+    isProvisioned: isProvisioned && !isReplaceable,
+  });
 }
 
 function findTrustBlocker(desired: Desired, found: FoundRole): Reason | undefined {

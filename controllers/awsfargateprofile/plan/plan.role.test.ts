@@ -483,6 +483,16 @@ describe('plan, about the role', () => {
         );
       });
 
+    it('is to be created or replaced in the spec if a new profile is to use it, and pods start meanwhile', () => {
+      const spec = {
+        roleARN: RoleArn.of('arn:aws:iam::111122223333:role/new'),
+        updateStrategy: { type: 'Replace' },
+      } as const;
+      expect(messageFor(spec, observed({ profile: aProfile() }), PROVISIONED)).to.match(
+        /^RoleNotFound: IAM role "new" \(spec\.roleARN\) does not exist\. .* Create the role with .*, or fix spec\.roleARN\. /,
+      );
+    });
+
     it('is to be recreated once the object is provisioned, because the API server refuses another ARN', () => {
       expect(messageFor({ roleARN: otherPath }, sharedRole(), PROVISIONED)).to.match(
         /\. Recreate the role with the ARN in status\.podExecutionRoleARN, with a trust policy for .* and the policy \w+, or create another AWSFargateProfile /,

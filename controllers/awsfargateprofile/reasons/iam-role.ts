@@ -48,7 +48,7 @@ export const ROLE_REASONS = {
   /**
    * `field` is the field that contains the role; `undefined` if none does. `other` is set if IAM's role with this name
    * has a different ARN from spec.roleARN, which is `desired`. `isOfCapa` means that Cluster API Provider AWS shares
-   * this role between profiles.
+   * this role between profiles. `isInUse`: a profile of this object uses the role.
    */
   RoleNotFound: defineReason<
     Named &
@@ -56,13 +56,14 @@ export const ROLE_REASONS = {
         readonly field?: 'spec.roleARN' | 'spec.roleName';
         readonly other?: { readonly arn: string; readonly desired: string };
         readonly isOfCapa?: boolean;
+        readonly isInUse?: boolean;
       }
   >({
     ...IN_AWS,
     ...IAM,
-    problem: ({ name, field, other, isOfCapa = false }) =>
+    problem: ({ name, field, other, isOfCapa = false, isInUse = false }) =>
       other === undefined
-        ? `IAM role ${quoted(name)}${field === undefined ? '' : ` (${field})`} does not exist. ${isOfCapa ? ROLE_OF_CAPA : 'The controller does not manage this role, so it does not create it'}`
+        ? `IAM role ${quoted(name)}${field === undefined ? '' : ` (${field})`} does not exist${isInUse ? ', so new pods cannot start' : ''}. ${isOfCapa ? ROLE_OF_CAPA : 'The controller does not manage this role, so it does not create it'}`
         : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.desired}`,
     remedy: ({ field, other, isOfCapa = false, isProvisioned = false }) =>
       isProvisioned
