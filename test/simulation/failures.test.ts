@@ -157,9 +157,9 @@ describe('a failure that lasts', () => {
     const failed = begun.map((at) => at + MINUTE);
     expectPauses(pauses(failed, begun), BACKOFF);
     expect(stalled).to.deep.equal(['False NotStalled', 'True DeleteFailed']);
-    expect(world.condition('a', 'Deleting')?.message).to.contain(
-      'InternalFailure: The role is used by a node group (resources: ng-1)',
-    );
+    expect(world.condition('a', 'Deleting')?.message)
+      .to.contain('InternalFailure: The role is used by a node group (resources: ng-1)')
+      .and.to.contain('If this keeps happening, ask AWS Support');
     expect(world.profile('a')?.metadata.finalizers).to.have.length(1);
     expect(callsOf(world, 'DeleteRole')).to.deep.equal([]);
     world.aws.admin.clearPlannedFailures();

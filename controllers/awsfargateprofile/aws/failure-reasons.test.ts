@@ -124,6 +124,15 @@ describe('reasonForFailure', () => {
     expect(messages[0]).to.equal(messages[1]).and.not.to.include('1111-2222');
   });
 
+  it('says which field of the spec makes the role exceed a quota of IAM', () => {
+    const quota = (operation: string): string => messageFor(iam(operation, 'LimitExceeded', 409));
+    expect(quota('CreateRole')).to.match(/^The AWS account has reached a quota\. Delete resources /);
+    expect(quota('AttachRolePolicy')).to.match(
+      /^The IAM role has as many policies as .* spec\.roleAdditionalPolicies,/,
+    );
+    expect(quota('TagRole')).to.match(/^The IAM role has as many tags as .* spec\.additionalTags of /);
+  });
+
   it('gives a way out of a refused deletion, but none that leaves a profile in an EKS cluster that is being deleted', () => {
     const ofProfile = eks('AccessDeniedException', 403);
     const ofRole = iam('DeleteRole', 'AccessDenied', 403);

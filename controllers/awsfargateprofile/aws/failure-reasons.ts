@@ -124,7 +124,9 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
       isOfObject,
     });
   if (aws.isQuotaExceeded(failure))
-    return failure.service === 'eks' ? newReason('QuotaExceeded', { detail }) : newReason('AWSQuotaExceeded', said);
+    return failure.service === 'eks'
+      ? newReason('QuotaExceeded', { detail })
+      : newReason('AWSQuotaExceeded', { ...said, operation: failure.operation });
   // IAM has returned the role in this reconcile or an earlier one, so IAM contradicts itself.
   if (aws.isRoleNotVisible(failure)) return inconsistentAnswers(`IAM role "${roleIn(failure)}"`);
   // IAM also answers "not found" if a policy ARN in the spec does not exist, which only a user can fix.

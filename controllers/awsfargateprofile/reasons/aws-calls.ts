@@ -38,16 +38,17 @@ const describeTagChange = ({ change, keys, resource }: TagChange): string =>
  */
 export type Unavailability = 'throttled' | 'queued' | 'signatureTime' | 'serviceError' | 'undecodable' | 'noAnswer';
 
-const IF_LASTING = 'No action is needed unless this lasts';
+const IF_THROTTLED =
+  'If this lasts longer than ten minutes, look for other clients that call EKS and IAM often in this account, or set a longer --sync-period of the manager';
 
 const UNAVAILABILITIES: Readonly<
   Record<Unavailability, { readonly problem: string; readonly remedy?: string; readonly by?: Quote['by'] }>
 > = {
-  throttled: { problem: "AWS is throttling the controller's requests", remedy: IF_LASTING, by: 'AWS' },
+  throttled: { problem: "AWS is throttling the controller's requests", remedy: IF_THROTTLED, by: 'AWS' },
   queued: {
     problem:
       "AWS is throttling the controller's requests, or the controller has too many requests for this AWS account, so a request has waited too long to be sent",
-    remedy: IF_LASTING,
+    remedy: IF_THROTTLED,
   },
   signatureTime: {
     problem: 'AWS rejects the time in the signature of a request from the controller',
@@ -86,6 +87,31 @@ function describeCorrection({ detail, subnets = 'spec', violation }: Refusal): s
     ? `Fix ${violation}`
     : `Fix ${field ?? 'the spec'}, or the AWS resource that it names`;
 }
+
+type QuotaTexts = { readonly problem: string; readonly remedy: string };
+/** By the IAM operation that exceeds the quota. */
+const ROLE_QUOTAS: ReadonlyMap<string, QuotaTexts> = new Map([
+  [
+    'AttachRolePolicy',
+    {
+      problem: 'the IAM role has as many policies as AWS allows',
+      remedy: 'Shorten spec.roleAdditionalPolicies, or detach policies that you do not need from the role',
+    },
+  ],
+  [
+    'TagRole',
+    {
+      problem: 'the IAM role has as many tags as AWS allows',
+      remedy:
+        'Shorten spec.additionalTags of this object or of its control plane, or remove tags that you do not need from the role',
+    },
+  ],
+]);
+const quotaOf = (operation: string): QuotaTexts =>
+  ROLE_QUOTAS.get(operation) ?? {
+    problem: 'the AWS account has reached a quota',
+    remedy: 'Delete resources that you do not need, or ask AWS to raise the quota',
+  };
 
 /** A deletion reads and deletes the role only after its profiles are gone. */
 const isProfileGone = ({ about }: FailedCall): boolean => about === 'IAMFargateRolesReady';
@@ -167,10 +193,10 @@ export const AWS_CALL_REASONS = {
     outlook: retries,
     quote: ({ detail: said }) => ({ by: 'EKS', said }),
   }),
-  AWSQuotaExceeded: defineReason<FailedCall>({
+  AWSQuotaExceeded: defineReason<FailedCall & { readonly operation: string }>({
     ...IN_AWS,
-    problem: () => 'The AWS account has reached a quota',
-    remedy: () => 'Delete resources that you do not need, or ask AWS to raise the quota',
+    problem: ({ operation }) => quotaOf(operation).problem,
+    remedy: ({ operation }) => quotaOf(operation).remedy,
     outlook: retries,
     quote: quoteAws,
   }),

@@ -31,8 +31,12 @@ export function quoteIssues(issues: readonly ReportedIssue[]): Quote | undefined
   return { by: 'EKS', said: `${cut(shown.join('; '), MAX_FACT)}${rest > 0 ? `; and ${rest} more` : ''}` };
 }
 
-const remedyForIssues = (issues: readonly ReportedIssue[]): string =>
-  issues.length === 0 ? 'Ask AWS Support for the reason' : 'Fix the problem that EKS reports';
+function remedyForIssues(issues: readonly ReportedIssue[]): string {
+  if (issues.length === 0) return 'Ask AWS Support for the reason';
+  return issues.every(({ code }) => code === 'InternalFailure')
+    ? 'If this keeps happening, ask AWS Support'
+    : 'Fix the problem that EKS reports';
+}
 
 const withoutReason = (issues: readonly ReportedIssue[]): string => (issues.length === 0 ? ' and gives no reason' : '');
 

@@ -150,6 +150,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
   },
   AWSQuotaExceeded: {
     detail: 'Cannot exceed quota for RolesPerAccount: 1000 (IAM CreateRole: LimitExceeded)',
+    operation: 'CreateRole',
     about: 'IAMFargateRolesReady',
   },
   EKSClusterNotFound: { cluster: 'default_my-control-plane', region: 'eu-west-1', account: '123456789012' },
