@@ -104,6 +104,22 @@ describe('conditionsAfter', () => {
       .and.to.contain(messageOf(excess).replace(/\.$/, ''));
   });
 
+  it('says in the message of Ready as long as Stalled shows a problem that leaves Ready True', () => {
+    const messageAfter = (object: ReturnType<typeof ready>, end: Reason | 'inSync'): string | undefined =>
+      statusAfter(observedReconcile({ object, end })).conditions?.find(({ type }) => type === 'Ready')?.message;
+    const object = anObject({ status: statusAfter(observedReconcile({ object: ready() })) });
+    const stalled = anObject({
+      status: statusAfter(observedReconcile({ object, end: newReason('CAPAServesProfiles', { webhook: 'x' }) })),
+    });
+    const [usual, noticed] = [
+      messageAfter(object, 'inSync'),
+      messageAfter(stalled, newReason('CAPAServesProfiles', { webhook: 'x' })),
+    ];
+    expect(usual).to.equal('The Fargate profile is ACTIVE and matches the spec');
+    expect(noticed).to.equal('The Fargate profile is ACTIVE, but condition Stalled shows a problem');
+    expect(messageAfter(stalled, outage), 'an outage, in which Stalled is False').to.equal(usual);
+  });
+
   it('sets Reconciling while a CREATE_FAILED profile is retried, and Stalled after several retries', () => {
     const seen = observed({ profile: aProfile({ status: 'CREATE_FAILED' }), role: aRole() });
     const after = (attempts: number) => phase(observedReconcile({ end: failedCreate, seen, attempts }));

@@ -25,8 +25,8 @@ export function conditionsAfter(reconcile: CompletedReconcile): readonly Conditi
   const reason = reasonOf(reconcile);
   const nature = reason && reportedNature(reason, reconcile);
   const detail = reason === undefined ? '' : messageOf(reason, reconcile.waited);
-  const ready = readyValue(reconcile, reason);
   const stalled = stalledUpdate(reconcile, nature);
+  const ready = readyValue(reconcile, reason, stalled !== undefined);
   // In an outage, an object that was Ready at this generation has Ready True or Unknown, and is not Reconciling.
   const isUnderWay = nature === 'wait' || nature === 'retry' || (nature === 'outage' && ready.status === 'False');
 
@@ -52,30 +52,32 @@ export function conditionsAfter(reconcile: CompletedReconcile): readonly Conditi
 /** How long `Ready` stays True while AWS or the API server cannot be read. */
 const OUTAGE_TOLERANCE: Ms = 15 * 60_000;
 
+const IN_SYNC = 'The Fargate profile is ACTIVE and matches the spec';
 const READY_WITH_NOTICE = 'The Fargate profile is ACTIVE, but condition Stalled shows a problem';
 
-function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined): ConditionContent {
+function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined, isStalled: boolean): ConditionContent {
   if (isDeleting(reconcile.object))
     return { ...DELETING, message: reason === undefined ? '' : messageOf(reason, reconcile.waited) };
   if (reason === undefined) {
     const replacement = noticesOf(reconcile).find(isOfReplacement);
     const summary =
-      replacement !== undefined
-        ? describeReplacement(reconcile, replacement)
-        : noticesForUser(reconcile).length > 0
-          ? READY_WITH_NOTICE
-          : 'The Fargate profile is ACTIVE and matches the spec';
+      replacement !== undefined ? describeReplacement(reconcile, replacement) : isStalled ? READY_WITH_NOTICE : IN_SYNC;
     const advice = adviceAfter(reconcile).map(({ message }) => message);
     return trueFor(replacement?.name ?? 'Ready', joinSentences([summary, ...advice]));
   }
   switch (effectOnReady(reconcile, reason)) {
     case 'kept':
-      return unchangedValue(reconcile, 'Ready');
+      return keptReady(unchangedValue(reconcile, 'Ready'), isStalled);
     case 'lost':
       return unknownFor(reason.name, messageOf(reason, reconcile.waited));
     case 'none':
       return falseFor(reason, reconcile);
   }
+}
+
+function keptReady(before: ConditionContent, isStalled: boolean): ConditionContent {
+  const [from, to] = isStalled ? [IN_SYNC, READY_WITH_NOTICE] : [READY_WITH_NOTICE, IN_SYNC];
+  return { ...before, message: before.message.replace(from, to) };
 }
 
 function describeReplacement(reconcile: CompletedReconcile, replacement: Reason): string {
