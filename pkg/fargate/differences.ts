@@ -10,20 +10,35 @@ export interface WantedFields {
   readonly roleArn: string | undefined;
 }
 
-/** Describes the fields that differ in EKS. `place` is where the wanted fields come from, such as `the spec`. */
-export function describeDifferentFields(found: FargateProfile, wanted: WantedFields, place: string): readonly string[] {
+/**
+ * Describes the fields that differ in EKS. `place` is where the wanted fields come from, such as `in the spec`, except
+ * for those in `otherPlaces`.
+ */
+export function describeDifferentFields(
+  found: FargateProfile,
+  wanted: WantedFields,
+  place: string,
+  otherPlaces: Partial<Record<keyof WantedFields, string>> = {},
+): readonly string[] {
   const { selectors = found.selectors, subnets = found.subnets, roleArn = found.podExecutionRoleArn } = wanted;
-  const differ = (field: string, inAws: string, there: string): string =>
-    `${field} ${inAws} in AWS, but ${there} in ${place}`;
+  const differ = (field: string, inAws: string, there: string, of: keyof WantedFields): string =>
+    `${field} ${inAws} in AWS, but ${there} ${otherPlaces[of] ?? place}`;
   return [
     ...(areSelectorsEqual(selectors, found.selectors)
       ? []
-      : [differ('selectors are', `"${describeSelectors(found.selectors)}"`, `"${describeSelectors(selectors)}"`)]),
+      : [
+          differ(
+            'selectors are',
+            `"${describeSelectors(found.selectors)}"`,
+            `"${describeSelectors(selectors)}"`,
+            'selectors',
+          ),
+        ]),
     ...(areSubnetsEqual(subnets, found.subnets)
       ? []
-      : [differ('subnets are', found.subnets.join(', '), subnets.join(', '))]),
+      : [differ('subnets are', found.subnets.join(', '), subnets.join(', '), 'subnets')]),
     ...(found.podExecutionRoleArn === roleArn
       ? []
-      : [differ('pod execution role is', found.podExecutionRoleArn, roleArn)]),
+      : [differ('pod execution role is', found.podExecutionRoleArn, roleArn, 'roleArn')]),
   ];
 }

@@ -100,7 +100,7 @@ function describeDifferences(source: SourceProfile, profile: FargateProfile): re
   const inAws = (key: string): string | undefined => tagKeys.tagValue(profile.tags, key, tagKeys.keepCase);
   return [
     ...(profile.status === 'ACTIVE' ? [] : [`the status is ${profile.status} in AWS, and not ACTIVE`]),
-    ...describeDifferentFields(profile, { selectors, subnets, roleArn }, 'the source'),
+    ...describeDifferentFields(profile, { selectors, subnets, roleArn }, 'in the source'),
     ...tagKeys
       .sortedEntries(tags)
       .filter(([key, value]) => inAws(key) !== value)

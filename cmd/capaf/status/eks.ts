@@ -83,7 +83,7 @@ function relationOf(profile: FargateProfile, object: AWSFargateProfile, current:
   const ownership = profileOwnership(profile, { ...object.metadata, clusterName, adoptable: { profile: current } });
   if (ownership.kind === 'foreign')
     return profile.name === current ? { relation: 'foreign', owner: ownership.whose } : undefined;
-  const differences = describeDifferentFields(profile, { selectors, subnets, roleArn }, 'the spec').join('; ');
+  const differences = describeDifferentFields(profile, { selectors, subnets, roleArn }, 'in the spec').join('; ');
   if (differences === '') return { relation: 'desired' };
   const isReplaced = profile.name !== current || updateStrategy?.type === 'Replace';
   return isReplaced ? { relation: 'predecessor' } : { relation: 'different', differences };

@@ -34,6 +34,7 @@ export function desiredRoleArn(desired: Desired, observed: Observed, role: Desir
 export function describeDifferences(desired: Desired, observed: Observed, found: FargateProfile): readonly string[] {
   const { profile, role } = desired;
   if (profile === undefined) return [];
+  const isRoleFromSpec = role.kind === 'existing' || role.isNamedInSpec || role.path !== '/';
   return describeDifferentFields(
     found,
     {
@@ -41,7 +42,11 @@ export function describeDifferences(desired: Desired, observed: Observed, found:
       subnets: areSubnetsAsDesired(desired, profile, found) ? undefined : profile.subnets,
       roleArn: desiredRoleArn(desired, observed, role),
     },
-    'the spec',
+    'in the spec',
+    {
+      ...(profile.subnetSource !== 'spec' && { subnets: 'in the control plane (spec.subnetIDs is not set)' }),
+      ...(!isRoleFromSpec && { roleArn: 'by default (spec.roleARN is not set)' }),
+    },
   );
 }
 

@@ -670,6 +670,16 @@ describe('plan', () => {
       .that.deep.equals(['status is CREATE_FAILED instead of ACTIVE', SELECTORS_DIFFER]);
   });
 
+  it('calls no value of the control plane, and no default, a value in the spec', () => {
+    const found = withProfile({ subnets: ['subnet-x'], podExecutionRoleArn: SHARED_ROLE_ARN, tags: {} });
+    expect(planFor(always, found))
+      .to.have.nested.property('end.facts.obstacles')
+      .that.deep.equals([
+        'subnets are subnet-x in AWS, but subnet-0a, subnet-0b in the control plane (spec.subnetIDs is not set)',
+        `pod execution role is ${SHARED_ROLE_ARN} in AWS, but ${ROLE_ARN} by default (spec.roleARN is not set)`,
+      ]);
+  });
+
   it('names the adoptionPolicy that would adopt a foreign profile, if any', () => {
     const adoptionOf = (policy: AdoptionPolicy, tags: Readonly<Record<string, string>>) => {
       const planned = planFor(ofSpec({ adoptionPolicy: policy }), withStatus('ACTIVE', tags));

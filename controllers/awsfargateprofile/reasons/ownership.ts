@@ -74,7 +74,9 @@ export const OWNERSHIP_REASONS = {
     remedy: ({ adoption, obstacles, isProvisioned = false }) => {
       const evade = isProvisioned ? REPLACE_OBJECT : 'Set spec.profileName to another name';
       if (obstacles !== undefined)
-        return isProvisioned ? evade : `${evade}, or, to adopt the profile, change the spec to match it`;
+        return isProvisioned
+          ? evade
+          : `${evade}, or, to adopt the profile, change or set these fields of the spec to match it`;
       return adoption === undefined
         ? evade
         : `${evade}, or, to adopt the profile, set spec.adoptionPolicy to ${adoption}`;

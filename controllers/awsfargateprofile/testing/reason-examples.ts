@@ -202,7 +202,11 @@ export const REASON_EXAMPLES: ReportedFacts = {
       'AWS gives contradictory answers about IAM role "my-role". Usually a recent change has not reached all parts of AWS yet, which takes up to two minutes',
   },
   ProfileNotOwned: { name: 'default_web', whose: 'AWSFargateProfile other/web' },
-  SpecDiffers: { name: 'default_web', fields: ['subnets are subnet-1 instead of subnet-2'], isProvisioned: true },
+  SpecDiffers: {
+    name: 'default_web',
+    fields: ['subnets are subnet-1 in AWS, but subnet-2 in the spec'],
+    isProvisioned: true,
+  },
   WaitingForSibling: { ahead: 'default_api', doing: 'being created', isUnverified: false },
   ClusterUpdating: {
     cluster: 'default_my-control-plane',
