@@ -40,7 +40,7 @@ describe('findEksClusterExcess', () => {
 
   it('allows nothing without a limit', () => {
     expect(findEksClusterExcess({}, 'team-a', tools)).to.deep.equal([
-      { field: 'spec.eksCluster', value: '123456789012/eu-west-1/tools', allowed: [] },
+      { field: 'spec.eksCluster', value: '123456789012/eu-west-1/tools', allowed: [], namespace: 'team-a' },
     ]);
   });
 

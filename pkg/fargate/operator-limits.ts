@@ -34,6 +34,8 @@ export interface LimitExcess {
   readonly value: string;
   /** The allowed value or the patterns for allowed values. */
   readonly allowed: readonly string[];
+  /** The namespace of the object. Set only if `field` is spec.eksCluster. */
+  readonly namespace?: string;
 }
 
 export const findRoleExcess = ({ roleArns }: OperatorLimits, field: string, arn: string): readonly LimitExcess[] =>
@@ -56,7 +58,7 @@ export function findEksClusterExcess(
   if (isAllowed) return [];
   const value = [...(account === undefined ? [] : [account]), region, name].join('/');
   const allowed = ofNamespace.map((each) => [each.account, each.region, each.name].join('/'));
-  return [{ field: 'spec.eksCluster', value, allowed }];
+  return [{ field: 'spec.eksCluster', value, allowed, namespace }];
 }
 
 function findExcess(allowed: readonly string[] | undefined, field: string, value: string): readonly LimitExcess[] {

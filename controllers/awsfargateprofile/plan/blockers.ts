@@ -135,7 +135,7 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Desi
   if (ownership.kind === 'ours') return role.roleConflict;
   if (role.isNamedInSpec) return findTrustBlocker(desired, found);
   const isTrusted = checkTrustOf(desired, found).kind === 'trusted';
-  const facts = { name: role.name, whose: ownership.whose, isTrusted, isProvisioned };
+  const facts = { name: role.name, whose: ownership.whose, isProvisioned, ...(isTrusted && { usableArn: found.arn }) };
   return stopAtForeign(desired, newReason('RoleNotOwned', facts));
 }
 

@@ -449,7 +449,7 @@ describe('plan, about the role', () => {
     it('names spec.roleARN only if Fargate may use the role for this EKS cluster', () => {
       const adviceWith = (trust: string) => messageFor({}, alone({ tags: clusterTags, trust }));
       const [use, evade] = [
-        'set spec.roleARN to the ARN of the role',
+        `set spec.roleARN to ${ROLE_ARN}`,
         'To let the controller create a role with another name, set spec.roleName',
       ];
       expect(adviceWith(TRUST_POLICIES.wide)).to.include(`${use}. ${evade}. If`);

@@ -124,7 +124,7 @@ export const AWS_CALL_REASONS = {
       `AWS denies a request from the controller${tags === undefined ? '' : ` to ${describeTagChange(tags)}`}`,
     remedy: (facts) =>
       remedyForDeletion(
-        `${remedyForDenial(facts)}${facts.tags?.change === 'remove' ? ', or remove this in AWS yourself' : ''}`,
+        `${remedyForDenial(facts)}${facts.tags?.change === 'remove' ? `, or remove ${facts.tags.keys.length === 1 ? 'this tag' : 'these tags'} in AWS yourself` : ''}`,
         facts.abandonment,
         isProfileGone(facts),
       ),

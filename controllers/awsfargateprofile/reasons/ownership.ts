@@ -37,13 +37,15 @@ function flagFor(field: string): string {
 }
 
 /** `value` is account/region/name of the EKS cluster, or region/name while its account is unknown. */
-const flagValueFor = (value: string): string =>
-  `<namespace of this object>=${value.split('/').length === 2 ? '<AWS account of the EKS cluster>/' : ''}${value}`;
+const flagValueFor = (namespace: string, value: string): string =>
+  `${namespace}=${value.split('/').length === 2 ? '<AWS account of the EKS cluster>/' : ''}${value}`;
 
 /** The API server rejects a change to spec.eksCluster, so the alternative to new limits is a new object. */
 function describeAllowedClusters(excess: readonly LimitExcess[]): string {
   const patterns = [...new Set(excess.flatMap(({ allowed }) => allowed))];
-  const values = excess.filter(({ field }) => field === EKS_CLUSTER_FIELD).map(({ value }) => flagValueFor(value));
+  const values = excess.flatMap(({ value, namespace }) =>
+    namespace === undefined ? [] : [flagValueFor(namespace, value)],
+  );
   const ask = `Ask the manager's administrator to add ${listed(values)} to the values of the manager's flag --allow-eks-cluster, which clusterctl takes from the variable CAPAF_ALLOW_EKS_CLUSTERS`;
   return patterns.length === 0
     ? ask
@@ -86,14 +88,15 @@ export const OWNERSHIP_REASONS = {
         ? 'When the existing profile is deleted, this controller creates its own profile with this name'
         : undefined,
   }),
-  /** `isTrusted` means that the trust policy lets Fargate use the role for profiles in the EKS cluster. */
-  RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string; readonly isTrusted: boolean }>({
+  /** `usableArn` is set if the trust policy lets Fargate use the role for profiles in the EKS cluster. */
+  RoleNotOwned: defineReason<Named & SpecChangeable & { readonly whose: string; readonly usableArn?: string }>({
     ...IN_AWS,
     ...IAM,
     problem: ({ name, whose }) =>
       `IAM role ${quoted(name)} belongs to ${whose}, so this controller does not change or delete it`,
-    remedy: ({ isTrusted, isProvisioned = false }) => {
-      const use = isTrusted ? 'To run the pods with this role as it is, set spec.roleARN to the ARN of the role. ' : '';
+    remedy: ({ usableArn, isProvisioned = false }) => {
+      const use =
+        usableArn === undefined ? '' : `To run the pods with this role as it is, set spec.roleARN to ${usableArn}. `;
       const evade = `${use}To let the controller create a role with another name, set spec.roleName`;
       return isProvisioned ? REPLACE_OBJECT : evade;
     },

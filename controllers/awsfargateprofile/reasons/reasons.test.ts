@@ -244,7 +244,7 @@ describe('messageOf', () => {
   it('asks for no change of the spec that the API server refuses once the profile is provisioned', () => {
     const isProvisioned = true;
     const reasons = [
-      newReason('RoleNotOwned', { name: 'pods', whose: 'an unknown owner', isTrusted: true, isProvisioned }),
+      newReason('RoleNotOwned', { name: 'pods', whose: 'an unknown owner', usableArn: 'x', isProvisioned }),
       newReason('RoleNotFound', { name: 'pods', field: 'spec.roleARN', isProvisioned }),
       newReason('RoleNotFound', {
         name: 'pods',

@@ -166,7 +166,11 @@ export const REASON_EXAMPLES: ReportedFacts = {
     abandonment: 'retain',
     about: 'EKSFargateProfileReady',
   },
-  RoleNotOwned: { name: ROLE, whose: 'an unknown owner (it has no tag that names one)', isTrusted: true },
+  RoleNotOwned: {
+    name: ROLE,
+    whose: 'an unknown owner (it has no tag that names one)',
+    usableArn: `arn:aws:iam::123456789012:role/${ROLE}`,
+  },
   RoleNotFound: { name: 'my-role', field: 'spec.roleARN', isProvisioned: false },
   RoleTrustInvalid: {
     name: 'my-role',
