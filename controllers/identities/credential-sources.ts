@@ -46,15 +46,17 @@ export function newCredentialSources(options: CredentialSourcesOptions): AwsCred
       return E.left({ reason: 'Interrupted', message });
     }
   };
-  const assumeRoleOf = (base: NamedSource, identity: AWSClusterRoleIdentity): NamedSource => ({
-    source: newAssumedRoleSource(assuming, {
+  const assumeRoleOf = (base: NamedSource, identity: AWSClusterRoleIdentity): NamedSource => {
+    const name = credentialsName(identityRefOf(identity));
+    const source = newAssumedRoleSource(assuming, {
       key: `${base.source.key} ${identity.metadata.uid}/${identity.metadata.generation ?? identity.metadata.resourceVersion}`,
       role: roleToAssume(identity),
       base: base.source,
       baseName: base.name,
-    }),
-    name: credentialsName(identityRefOf(identity)),
-  });
+      namedBy: name,
+    });
+    return { source, name };
+  };
   return {
     find: async (reference, namespace, signal, field) => {
       const chain = resolveIdentity(reference, namespace, caches, field);

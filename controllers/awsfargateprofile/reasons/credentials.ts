@@ -84,13 +84,12 @@ export const CREDENTIAL_REASONS = {
   AssumeRoleDenied: missing<Unusable & { readonly denial: Denial }>(
     ({ denial: { policy } }) =>
       policy === undefined
-        ? 'Allow sts:AssumeRole both in the IAM policy of these credentials and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of the AWSClusterRoleIdentity with this roleARN'
+        ? 'Allow sts:AssumeRole both in the IAM policy of these credentials and in the trust policy of the role. If the trust policy requires an external ID, set spec.externalID of this AWSClusterRoleIdentity'
         : remedyForPolicy('sts:AssumeRole', policy),
     retries,
   ),
   AssumeRoleRefused: unusable(
-    () =>
-      'Fix spec of the AWSClusterRoleIdentity with this roleARN (for example spec.durationSeconds), or the IAM role',
+    () => 'Fix spec of this AWSClusterRoleIdentity (for example spec.durationSeconds), or the IAM role',
     retries,
   ),
   RegionInvalid: defineReason<Abandonable & OfTarget & { readonly region: string }>({

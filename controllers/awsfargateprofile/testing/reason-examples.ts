@@ -99,12 +99,13 @@ export const REASON_EXAMPLES: ReportedFacts = {
   },
   AssumeRoleDenied: {
     detail:
-      'the credentials of AWSClusterStaticIdentity "team-a" cannot assume role arn:aws:iam::210987654321:role/fargate',
+      'the credentials of AWSClusterStaticIdentity "team-a" cannot assume role arn:aws:iam::210987654321:role/fargate of AWSClusterRoleIdentity "team-b"',
     said: 'User: … is not authorized to perform: sts:AssumeRole on resource: … (STS AssumeRole: AccessDenied)',
     denial: { action: 'sts:AssumeRole' },
   },
   AssumeRoleRefused: {
-    detail: "the manager's own credentials cannot assume role arn:aws:iam::210987654321:role/fargate",
+    detail:
+      'the manager\'s own credentials cannot assume role arn:aws:iam::210987654321:role/fargate of AWSClusterRoleIdentity "team-b"',
     said: 'The requested DurationSeconds exceeds the MaxSessionDuration set for this role. (STS AssumeRole: ValidationError)',
   },
   RegionInvalid: { region: 'us_east_1' },

@@ -28,6 +28,8 @@ export interface AssumedRoleRequest {
   readonly base: AwsCredentialSource;
   /** For messages, the owner of the credentials that assume the role, such as `AWSClusterStaticIdentity "team-a"`. */
   readonly baseName: string;
+  /** For messages, the object that names the role, such as `AWSClusterRoleIdentity "team-b"`. */
+  readonly namedBy?: string;
 }
 
 /**
@@ -46,7 +48,7 @@ const FETCH_DEADLINE: Ms = 40_000;
  */
 export function newAssumedRoleSource(
   config: AssumedRoleConfig,
-  { key, role, base, baseName }: AssumedRoleRequest,
+  { key, role, base, baseName, namedBy }: AssumedRoleRequest,
 ): AwsCredentialSource {
   const { transport, endpoints, pool, version, accounts } = config;
   const partition = partitionOfArn(role.arn);
@@ -68,7 +70,9 @@ export function newAssumedRoleSource(
       if (E.isRight(session)) return session.right;
       const failure = session.left;
       if (isCredentialsInvalid(failure)) await accounts.verify(base, credentials, { region, failure });
-      throw new NoCredentials(toCredentialsProblem(failure, role.arn, baseName));
+      throw new NoCredentials(
+        toCredentialsProblem(failure, namedBy === undefined ? role.arn : `${role.arn} of ${namedBy}`, baseName),
+      );
     },
   };
 }
@@ -76,9 +80,9 @@ export function newAssumedRoleSource(
 const sessionSeconds = ({ durationSeconds }: RoleToAssume, { sessionToken }: AwsCredentials): number =>
   sessionToken === undefined ? durationSeconds : Math.min(durationSeconds, MAX_CHAINED_SESSION_SECONDS);
 
-function toCredentialsProblem(failure: AwsFailure, arn: string, baseName: string): CredentialsProblem {
+function toCredentialsProblem(failure: AwsFailure, role: string, baseName: string): CredentialsProblem {
   if (isCredentialsInvalid(failure)) return rejectedCredentials(failure, baseName);
-  const message = `${describeCredentials(baseName)} cannot assume role ${arn}`;
+  const message = `${describeCredentials(baseName)} cannot assume role ${role}`;
   if (isAccessDenied(failure)) return { reason: 'AssumeRoleDenied', message, failure };
   return { reason: isRefused(failure) ? 'AssumeRoleRefused' : 'AssumeRoleFailed', message, failure };
 }
