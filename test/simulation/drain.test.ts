@@ -73,7 +73,7 @@ describe('a drain', () => {
     world.replace();
     await world.reason('web', 'PredecessorKept');
     expect(world.message).to.match(
-      / replaces "default_web", which the controller drains at [-0-9T:]+Z, for at most 10m, and then deletes$/,
+      / replaces "default_web", which the controller drains at [-0-9T:]+Z, for at most 10m, and then deletes\. The pods of "default_web" do not start on "9999-default_web", because no pod can match both\. /,
     );
     await world.reason('web', 'Draining');
     expect(world.shown()).to.equal('True/Draining');

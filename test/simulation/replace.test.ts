@@ -93,7 +93,7 @@ describe('an object with updateStrategy Replace', () => {
     expect(world.status.profileName, 'the profile that serves pods').to.equal(BASE);
     await world.shows('True/PredecessorKept');
     expect(world.condition('web')?.message).to.match(
-      /^Fargate profile "9999-default_web" is ACTIVE and replaces "default_web", which the controller deletes at [-0-9T:]+Z; EKS then stops its pods immediately, without regard to PodDisruptionBudgets$/,
+      /^Fargate profile "9999-default_web" is ACTIVE and replaces "default_web", which the controller deletes at [-0-9T:]+Z; EKS then stops its pods immediately, without regard to PodDisruptionBudgets\. The pods of "default_web" do not start on "9999-default_web", because no pod can match both\. /,
     );
     expect(world.shown('Reconciling')).to.equal('False/Idle');
     await world.shows('True/RemovingPredecessor');

@@ -150,10 +150,14 @@ export const PROFILE_REASONS = {
     announced: true,
     problem: (facts) =>
       `Fargate profile ${quoted(facts.name)} is ACTIVE and replaces ${quoted(facts.predecessor)}, which the controller ${describeRemoval(facts)}`,
-    remedy: ({ name, taker, isSuccessorUnhealthy, drain }) =>
-      !isSuccessorUnhealthy && taker === name && (drain === undefined || drain.obstacle !== undefined)
+    remedy: ({ name, predecessor, taker, isSuccessorUnhealthy, drain }) => {
+      if (isSuccessorUnhealthy) return undefined;
+      if (taker === undefined)
+        return `The pods of ${quoted(predecessor)} do not start on ${quoted(name)}, because no pod can match both. To keep these pods, revert spec.selectors before then; to delay the deletion, set a longer spec.updateStrategy.replace.keepPredecessorFor`;
+      return taker === name && (drain === undefined || drain.obstacle !== undefined)
         ? 'To move the pods first, restart their workloads before then, for example with kubectl rollout restart'
-        : undefined,
+        : undefined;
+    },
     outlook: ({ taker }) =>
       taker === undefined
         ? undefined
