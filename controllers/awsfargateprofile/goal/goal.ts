@@ -24,6 +24,7 @@ import {
   isRetained,
   hasPausedAnnotation,
   isDeletingForGood,
+  isStatusLost,
 } from '../../shared/object-state.ts';
 import {
   formatLocation,
@@ -113,7 +114,10 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
 
 function goalForLiveObject(inputs: ReconcileInputs): Goal {
   const { object, cluster } = inputs;
-  if (cluster.kind === 'absent') return hold(newReason('WaitingForCluster', { cluster: clusterKey(object) }));
+  if (cluster.kind === 'absent') {
+    const isMoved = recordOf(object).deleting === true && isStatusLost(object);
+    return hold(newReason('WaitingForCluster', { cluster: clusterKey(object), ...(isMoved && { isMoved }) }));
+  }
   const unreadable = findUnreadableRecord(inputs);
   if (unreadable !== undefined) return unreadable;
   const found = findTarget(inputs);

@@ -27,7 +27,8 @@ export function findBlocker(desired: Desired, observed: Observed): Reason | unde
   if (observed.cluster === 'gone') {
     const { eksCluster: cluster, clusterName } = desired.identity;
     const isOfObject = clusterName === undefined;
-    return newReason('EKSClusterNotFound', { cluster, region, account, isOfObject });
+    const hasExisted = desired.record.in.kind === 'known';
+    return newReason('EKSClusterNotFound', { cluster, region, account, isOfObject, hasExisted });
   }
   const found = findProfile(observed.profiles, profile.name);
   const isToBeMade = found === undefined || describeDifferences(desired, observed, found).length > 0;

@@ -5,19 +5,29 @@ import { pollAfterRest, pollForMissing, pollSibling, pollSoon } from './polls.ts
 import { quoteAws, remedyForPolicy, retries, quoted, type OfTarget } from './wording.ts';
 
 export const EKS_CLUSTER_REASONS = {
+  /** `hasExisted`: the object has had a profile or role for this EKS cluster. */
   EKSClusterNotFound: defineReason<
-    OfTarget & { readonly cluster: string; readonly region: string; readonly account?: string }
+    OfTarget & {
+      readonly hasExisted?: boolean;
+      readonly cluster: string;
+      readonly region: string;
+      readonly account?: string;
+    }
   >({
     nature: 'human',
     ...EKS,
     poll: pollForMissing,
-    problem: ({ cluster, region, account }) =>
-      `EKS cluster ${quoted(cluster)} does not exist in region ${region}` +
-      (account === undefined ? '' : ` of account ${account}`),
-    remedy: ({ isOfObject = false }) =>
-      isOfObject
+    problem: ({ cluster, region, account, hasExisted = false }) =>
+      `EKS cluster ${quoted(cluster)} ${hasExisted ? 'no longer exists' : 'does not exist'} in region ${region}` +
+      (account === undefined ? '' : ` of account ${account}`) +
+      (hasExisted ? '; its Fargate profiles and their pods are gone too' : ''),
+    remedy: ({ isOfObject = false, hasExisted = false }) => {
+      if (hasExisted)
+        return `If the EKS cluster was deleted on purpose, delete this object; if not, ${isOfObject ? 'recreate the EKS cluster' : 'look at the conditions of the control plane'}`;
+      return isOfObject
         ? 'Create the EKS cluster, or, if it is in another account, fix spec.eksCluster.identityRef. If you no longer need the EKS cluster, delete this object'
-        : 'Look at the conditions of the control plane, whose provider creates the EKS cluster. If the EKS cluster exists elsewhere, fix spec.eksClusterName, spec.region or spec.identityRef of the control plane',
+        : 'Look at the conditions of the control plane, whose provider creates the EKS cluster. If the EKS cluster exists elsewhere, fix spec.eksClusterName, spec.region or spec.identityRef of the control plane';
+    },
     outlook: retries,
   }),
   WaitingForEKSCluster: defineReason<{ readonly cluster: string; readonly status: string }>({

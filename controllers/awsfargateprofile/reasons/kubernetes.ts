@@ -81,13 +81,17 @@ export const KUBERNETES_REASONS = {
       'To use this controller, turn off the feature gate (EXP_EKS_FARGATE=false). To stay with Cluster API Provider AWS, remove cluster-api-provider-aws-fargate',
     outlook: () => 'This controller takes over when the feature gate is off',
   }),
-  WaitingForCluster: defineReason<{ readonly cluster: string }>({
+  /** `isMoved`: the record says that the deletion has begun, as after a move, and nothing contradicts it yet. */
+  WaitingForCluster: defineReason<{ readonly cluster: string; readonly isMoved?: boolean }>({
     nature: 'wait',
     poll: pollRarely,
     problem: ({ cluster }) => `Cluster ${cluster} (spec.clusterName) does not exist`,
     remedy: () =>
       'Create the Cluster; if spec.clusterName is wrong, delete this object and create it with the right name',
-    outlook: () => 'The controller continues when the Cluster exists',
+    outlook: ({ isMoved = false }) =>
+      isMoved
+        ? 'When the Cluster exists, the controller resumes the deletion of this object, which began before the object was moved or restored, unless the object has a newer Fargate profile in EKS'
+        : 'The controller continues when the Cluster exists',
   }),
   ClusterDeleting: defineReason<{ readonly what: string }>({
     nature: 'wait',

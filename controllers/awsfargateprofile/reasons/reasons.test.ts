@@ -193,6 +193,13 @@ describe('messageOf', () => {
     );
   });
 
+  it('does not suggest another account for an EKS cluster that the object has used', () => {
+    const facts = { cluster: 'tools', region: 'eu-west-1', account: '123456789012', isOfObject: true };
+    expect(messageOf(newReason('EKSClusterNotFound', { ...facts, hasExisted: true }))).to.equal(
+      'EKS cluster "tools" no longer exists in region eu-west-1 of account 123456789012; its Fargate profiles and their pods are gone too. If the EKS cluster was deleted on purpose, delete this object; if not, recreate the EKS cluster. The controller keeps retrying.',
+    );
+  });
+
   it('names a profile with another name that the controller creates after a deletion', () => {
     expect(messageOf(newReason('DeletingProfile', { name: 'web', successor: 'shop' }))).to.equal(
       'EKS is deleting Fargate profile "web". The controller then creates Fargate profile "shop".',
