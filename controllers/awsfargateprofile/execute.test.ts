@@ -375,7 +375,7 @@ describe('execute', () => {
       for (const provisioned of [false, true]) {
         const object = anObject({ status: { initialization: { provisioned } } });
         const reconcile = { ...failing(DENIED), desired: reconcileStateFor(awsWith(), object).desired };
-        expect((await execution(reconcile)).end).to.have.nested.property('facts.isProvisioned', provisioned);
+        expect((await execution(reconcile)).end).to.have.nested.property('facts.isSpecFixed', provisioned);
       }
     });
 

@@ -139,9 +139,9 @@ function tolerate({ mutation, optional }: Change, reason: Reason, execution: Exe
 function keep(reconcile: ReconcileState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
   if (!isRoleRemoval(mutation)) return undefined;
   execution.kept.push({ name: mutation.name, usedBy: by });
-  const { role, isProvisioned } = reconcile.desired;
+  const { role, isSpecFixed } = reconcile.desired;
   if (role?.name.toLowerCase() !== mutation.name.toLowerCase()) return undefined;
-  const facts = { name: mutation.name, other: by, settings: ['rolePath'], isProvisioned };
+  const facts = { name: mutation.name, other: by, settings: ['rolePath'], isSpecFixed };
   return newReason('RoleSettingsConflict', facts);
 }
 
@@ -275,7 +275,7 @@ function reasonForChange(
   mutation: Mutation,
   failure: aws.AwsFailure,
 ): Reason {
-  const { abandonment, isProvisioned, profile } = desired;
+  const { abandonment, isSpecFixed, profile, role } = desired;
   const denial = aws.readDenial(failure.message);
   const general = isSubnetChoiceDenied(mutation, failure, denial)
     ? newReason('SubnetChoiceDenied', { detail: aws.describeFailure(failure), denial })
@@ -285,7 +285,8 @@ function reasonForChange(
           session,
           abandonment,
           subnets: profile?.subnetSource,
-          isProvisioned,
+          isBoundaryFromLimits: role?.kind === 'managed' && role.isBoundaryFromLimits,
+          isSpecFixed,
           resource: isCreation(mutation) ? undefined : resourceOf(mutation),
           violation: mutation.kind === 'createProfile' ? findSelectorProblem(mutation.profile.selectors) : undefined,
         }),

@@ -42,6 +42,9 @@ export const isReplaceable = ({ spec }: Pick<AWSFargateProfile, 'spec'>): boolea
 export const isProvisioned = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean =>
   status?.initialization?.provisioned === true;
 
+/** Whether the API server rejects changes to the fields that EKS cannot change. */
+export const isSpecFixed = (object: AWSFargateProfile): boolean => isProvisioned(object) && !isReplaceable(object);
+
 /** `clusterctl move` drops the status. */
 export const isStatusLost = ({ status }: Pick<AWSFargateProfile, 'status'>): boolean => status?.account === undefined;
 

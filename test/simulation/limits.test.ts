@@ -56,6 +56,18 @@ describe("the operator's limits", () => {
     world.aws.admin.removeRole({ name: 'brought' });
   });
 
+  for (const [flags, spec, remedy] of [
+    [[], { rolePermissionsBoundary: BOUNDARY }, 'Fix spec.rolePermissionsBoundary, or the AWS resource that it names'],
+    [LIMITS, {}, "Create the policy that the manager's flag --require-permissions-boundary names, or fix the flag"],
+  ] as const)
+    it(`or the spec are named if the policy of the permissions boundary does not exist: ${remedy}`, async (world) => {
+      world.start(...flags);
+      world.applyWith('web', spec);
+      await world.until('web is Stalled', () => world.condition('web', 'Stalled')?.status === 'True', MINUTE);
+      expect(world.condition('web')?.message).to.include(`. ${remedy}. `);
+      await world.deleteAndFinish('web');
+    });
+
   it('keep a Ready profile Ready if AWS refuses the required boundary, report the refusal, and delay retries', async (world) => {
     await world.startWithReady('web');
     const changes = world.readyChanges('web');

@@ -135,6 +135,35 @@ describe('an object with updateStrategy Replace', () => {
       await world.end();
     });
 
+  it('suggests no second object while a change of the spec would be enough', async () => {
+    const roleARN = `arn:aws:iam::${ACCOUNT}:role/typo`;
+    for (const [reason, spec] of [
+      ['RoleNotFound', { roleARN }],
+      ['ProfileNotOwned', { profileName: 'theirs' }],
+      ['RoleNotOwned', { profileName: 'next' }],
+      ['RoleSettingsConflict', { roleName: 'shared' }],
+    ] as const) {
+      const world = new ReplaceableWorld();
+      await world.startReplaceable();
+      world.aws.admin.putProfile({
+        cluster: EKS_CLUSTER,
+        name: 'theirs',
+        podExecutionRoleArn: world.aws.admin.putRole({ name: `${CLUSTER}-next_fargate`, trustPolicy: '{}' }).arn,
+      });
+      world.applyWith('api', {
+        roleName: 'shared',
+        roleAdditionalPolicies: ['arn:aws:iam::aws:policy/ReadOnlyAccess'],
+      });
+      await world.ready('api');
+      world.change({ spec });
+      await world.shows(`True/${reason}`, 'Stalled');
+      expect(world.condition('web')?.message).not.to.match(/create another AWSFargateProfile/i);
+      world.aws.admin.removeProfile({ cluster: EKS_CLUSTER, name: 'theirs' });
+      world.aws.admin.removeRole({ name: `${CLUSTER}-next_fargate` });
+      await world.deleteAndFinish('web', 'api');
+    }
+  });
+
   it('takes the old profile back after a revert, whatever the new one is doing', async () => {
     for (const moment of ['False/Replacing', 'True/PredecessorKept', 'True/RemovingPredecessor']) {
       const world = new ReplacingWorld({ aws: { eks: { deleteMs: MINUTE } } });

@@ -17,8 +17,9 @@ export interface CallContext {
   /** Whether the EKS cluster comes from spec.eksCluster instead of from a control plane. */
   readonly isOfObject?: boolean;
   readonly subnets?: SubnetSource | undefined;
+  readonly isBoundaryFromLimits?: boolean;
   /** Set only for a call that changes something in AWS. */
-  readonly isProvisioned?: boolean | undefined;
+  readonly isSpecFixed?: boolean | undefined;
   /** A spec field with a value that AWS cannot accept, and the right form. Set only if the call sent the value. */
   readonly violation?: string | undefined;
   /** The existing resource that the call changes, such as `Fargate profile "a"`. */
@@ -113,7 +114,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
       called: `${failure.service}:${failure.operation}`,
       region,
       account,
-      isProvisioned: context.isProvisioned ?? false,
+      isSpecFixed: context.isSpecFixed ?? false,
       abandonment,
     });
   if (aws.isClusterNotFound(failure))
@@ -130,10 +131,16 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
   // IAM has returned the role in this reconcile or an earlier one, so IAM contradicts itself.
   if (aws.isRoleNotVisible(failure)) return inconsistentAnswers(`IAM role "${roleIn(failure)}"`);
   // IAM also answers "not found" if a policy ARN in the spec does not exist, which only a user can fix.
-  if (failure.service === 'iam' && aws.isNotFound(failure)) return newReason('Refused', { ...said, abandonment });
-  const { subnets, violation, resource } = context;
-  return aws.isInvalidRequest(failure)
-    ? newReason('Refused', { ...said, ...(subnets && { subnets }), violation, abandonment })
+  const isPolicyMissing = failure.service === 'iam' && aws.isNotFound(failure);
+  const { subnets, isBoundaryFromLimits, violation, resource } = context;
+  return isPolicyMissing || aws.isInvalidRequest(failure)
+    ? newReason('Refused', {
+        ...said,
+        ...(subnets && { subnets }),
+        ...(isBoundaryFromLimits && { isBoundaryFromLimits }),
+        violation,
+        abandonment,
+      })
     : newReason('AWSError', {
         ...said,
         ...(aws.isNotFound(failure) && resource !== undefined && { missing: resource }),

@@ -257,7 +257,11 @@ describe('desiredFor', () => {
       role: { name: RoleName.of('former'), managed: true },
     };
     const [latched, other] = [{ ...status, initialization: { provisioned: true } }, status];
-    expect(desiredOf(anObject({ status: latched }))).to.deep.equal({ ...desiredOf(), isProvisioned: true });
+    expect(desiredOf(anObject({ status: latched }))).to.deep.equal({
+      ...desiredOf(),
+      isProvisioned: true,
+      isSpecFixed: true,
+    });
     expect(desiredOf(anObject({ status: other }))).to.deep.equal(desiredOf());
   });
 

@@ -16,7 +16,7 @@ import {
   findRoleExcess,
 } from '../../../pkg/fargate/operator-limits.ts';
 import { type ProfileRecord, recordOf, isEntryOf, roleEntryOf } from '../../shared/record.ts';
-import { isProvisioned, isReplaceable } from '../../shared/object-state.ts';
+import { isProvisioned, isReplaceable, isSpecFixed } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import type { Desired, DesiredResources, DesiredRole, SharersSettings } from '../model/desired-state.ts';
 import { fitsSpec, type Observed } from '../model/observed-state.ts';
@@ -76,6 +76,7 @@ export function desiredFor(
     elsewhere,
     isLost,
     isProvisioned: isProvisioned(object),
+    isSpecFixed: isSpecFixed(object),
     isQuotaExceeded: inputs.isQuotaExceeded,
     isUnproven: inputs.targetSource === 'unreadyControlPlane' && record.in.kind !== 'none',
     creationBlocker: controlPlaneFacts?.creationBlocker,

@@ -125,6 +125,8 @@ export interface Circumstances {
   readonly isLost: boolean;
   /** Whether the profile has ever been ACTIVE and equal to the spec, by `status.initialization.provisioned`. */
   readonly isProvisioned: boolean;
+  /** Whether the API server rejects changes to the fields that EKS cannot change. */
+  readonly isSpecFixed: boolean;
   /** Whether this process knows that EKS refuses to create a profile because of its quota. */
   readonly isQuotaExceeded: boolean;
   /**

@@ -83,7 +83,7 @@ export function findProfileBlocker(desired: Desired, observed: Observed, profile
         newReason('ProfileNotOwned', {
           name: found.name,
           whose: ownership.whose,
-          isProvisioned: desired.isProvisioned,
+          isSpecFixed: desired.isSpecFixed,
           ...(adoption && { adoption }),
           ...(obstacles && { obstacles }),
         }),
@@ -96,23 +96,23 @@ export function findProfileBlocker(desired: Desired, observed: Observed, profile
   const stays =
     differences.length > 0 && found.status === ACTIVE && whyDeletable(desired, observed, found) === undefined;
   return stays
-    ? newReason('SpecDiffers', { name: found.name, fields: differences, isProvisioned: desired.isProvisioned })
+    ? newReason('SpecDiffers', { name: found.name, fields: differences, isSpecFixed: desired.isSpecFixed })
     : undefined;
 }
 
 /** With updateStrategy Reject, a profile with a different name from the spec's stays unless it may be deleted. */
 function findFormerProfile(desired: Desired, observed: Observed, profile: DesiredProfile): Reason | undefined {
-  const { isReplaceable, isProvisioned } = desired;
+  const { isReplaceable, isSpecFixed } = desired;
   const former = oursOf(desired, observed.profiles).find(
     (each) => each.name !== profile.name && whyDeletable(desired, observed, each) === undefined,
   );
   if (isReplaceable || former === undefined) return undefined;
   const field = `the name is ${former.name} in AWS, but ${profile.name} in the spec`;
-  return newReason('SpecDiffers', { name: former.name, fields: [field], isProvisioned });
+  return newReason('SpecDiffers', { name: former.name, fields: [field], isSpecFixed });
 }
 
 export function findRoleBlocker(desired: Desired, observed: Observed, role: DesiredRole): Reason | undefined {
-  const { isProvisioned, isReplaceable } = desired;
+  const { isSpecFixed } = desired;
   const found = findRole(observed.roles, role.name);
   if (role.kind === 'existing') return findExistingRoleBlocker(desired, observed, role, found);
   if (found === undefined) {
@@ -125,7 +125,7 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Desi
         ...(role.isNamedInSpec && { field: 'spec.roleName' }),
         isOfCapa: isSharedByCapa(role.name),
         isInUse: isInUse(desired, observed, role),
-        isProvisioned: isProvisioned && !isReplaceable,
+        isSpecFixed,
       });
     }
     return role.roleConflict;
@@ -136,7 +136,7 @@ export function findRoleBlocker(desired: Desired, observed: Observed, role: Desi
   if (ownership.kind === 'ours') return role.roleConflict;
   if (role.isNamedInSpec) return findTrustBlocker(desired, found);
   const isTrusted = checkTrustOf(desired, found).kind === 'trusted';
-  const facts = { name: role.name, whose: ownership.whose, isProvisioned, ...(isTrusted && { usableArn: found.arn }) };
+  const facts = { name: role.name, whose: ownership.whose, isSpecFixed, ...(isTrusted && { usableArn: found.arn }) };
   return stopAtForeign(desired, newReason('RoleNotOwned', facts));
 }
 
@@ -158,13 +158,13 @@ function findExistingRoleBlocker(
   if (found?.arn === role.arn) return findTrustBlocker(desired, found);
   // IAM finds a role by its name, ignoring path and case, so the role may have another ARN than the one in the spec.
   const other = found && { arn: found.arn, desired: role.arn };
-  const { isProvisioned, isReplaceable } = desired;
+  const { isSpecFixed } = desired;
   return newReason('RoleNotFound', {
     name: role.name,
     field: 'spec.roleARN',
     ...(other && { other }),
     isInUse: isInUse(desired, observed, role),
-    isProvisioned: isProvisioned && !isReplaceable,
+    isSpecFixed,
   });
 }
 

@@ -30,8 +30,8 @@ export function* ensureRole(desired: Desired, observed: Observed, role: DesiredR
   if (!isRoleTaggedOurs(desired, found)) return undefined;
   // The plan deletes a role with a different path, unless something else uses it. So this role is in use.
   if (hasOtherPath(role, found)) {
-    const { isProvisioned } = desired;
-    return newReason('RoleSettingsConflict', { name: role.name, settings: ['rolePath'], isProvisioned });
+    const { isSpecFixed } = desired;
+    return newReason('RoleSettingsConflict', { name: role.name, settings: ['rolePath'], isSpecFixed });
   }
   yield* roleDrift(desired, observed, role, found);
   return undefined;

@@ -102,7 +102,7 @@ const disputed = living(
       name: SHARED_ROLE_NAME,
       other: 'AWSFargateProfile team-a/older',
       settings: ['rolePath'],
-      isProvisioned: false,
+      isSpecFixed: false,
     }),
   }),
 );

@@ -554,8 +554,8 @@ describe('plan', () => {
   });
 
   it('names the fields in which a profile differs', () => {
-    const fields = (field: string, isProvisioned: boolean, name = PROFILE) =>
-      newReason('SpecDiffers', { name, fields: [field], isProvisioned });
+    const fields = (field: string, isSpecFixed: boolean, name = PROFILE) =>
+      newReason('SpecDiffers', { name, fields: [field], isSpecFixed });
     expect(planFor(plain, withProfile(OTHER)).end).to.deep.equal(fields(SELECTORS_DIFFER, false));
     const former = living({
       spec: { profileName: PROFILE },

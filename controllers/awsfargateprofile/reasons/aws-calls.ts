@@ -68,20 +68,29 @@ const UNAVAILABILITIES: Readonly<
  * `violation` says which field has a value that AWS cannot accept, and the right form. The message contains it unless
  * AWS's own message refers to another field.
  */
-type Refusal = FailedCall & Abandonable & { readonly subnets?: SubnetSource; readonly violation?: string | undefined };
+type Refusal = FailedCall &
+  Abandonable & {
+    readonly subnets?: SubnetSource;
+    readonly isBoundaryFromLimits?: boolean;
+    readonly violation?: string | undefined;
+  };
 
 const SELECTORS = 'spec.selectors';
 const SUBNETS = /\bsubnets?\b/i;
+/** IAM calls the permissions boundary a scope if its policy does not exist. */
+const BOUNDARY = /permissions ?boundary|\bscope ARN\b/i;
 /** The field to correct, by a word in AWS's error message. The first match counts. */
 const FIELDS_BY_WORD: readonly (readonly [word: RegExp, field: string])[] = [
-  [/permissions ?boundary/i, 'spec.rolePermissionsBoundary'],
+  [BOUNDARY, 'spec.rolePermissionsBoundary'],
   [/\bpolicy\b/i, 'spec.roleAdditionalPolicies'],
   [/\bselectors?\b|\blabels?\b/i, SELECTORS],
   [/\btags?\b/i, 'spec.additionalTags'],
 ];
 
-function describeCorrection({ detail, subnets = 'spec', violation }: Refusal): string {
+function describeCorrection({ detail, subnets = 'spec', isBoundaryFromLimits = false, violation }: Refusal): string {
   if (SUBNETS.test(detail)) return describeSubnetCorrection(subnets);
+  if (isBoundaryFromLimits && BOUNDARY.test(detail))
+    return "Create the policy that the manager's flag --require-permissions-boundary names, or fix the flag";
   const field = FIELDS_BY_WORD.find(([word]) => word.test(detail))?.[1];
   return violation !== undefined && (field === undefined || field === SELECTORS)
     ? `Fix ${violation}`

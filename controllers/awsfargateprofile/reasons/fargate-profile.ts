@@ -117,12 +117,12 @@ export const PROFILE_REASONS = {
     ...EKS,
     problem: ({ name, fields }) =>
       `Fargate profile ${quoted(name)} differs from the spec, and EKS cannot change these fields of a profile: ${fields.join('; ')}`,
-    remedy: ({ isProvisioned = false }) =>
-      isProvisioned
+    remedy: ({ isSpecFixed = false }) =>
+      isSpecFixed
         ? 'To replace the profile, set spec.updateStrategy.type to Replace; to keep it, also revert the spec to match the profile'
         : 'Change the spec to match the profile, or recreate this object, which deletes the profile and stops its pods unless spec.deletionPolicy is Retain',
-    outlook: ({ isProvisioned = false }) =>
-      isProvisioned
+    outlook: ({ isSpecFixed = false }) =>
+      isSpecFixed
         ? 'With Replace, the controller creates a new profile and then deletes this one, which stops its pods. Until you act, the controller does not change the profile'
         : 'Until then the controller does not change the profile',
   }),

@@ -65,15 +65,15 @@ export const ROLE_REASONS = {
       other === undefined
         ? `IAM role ${quoted(name)}${field === undefined ? '' : ` (${field})`} does not exist${isInUse ? ', so new pods cannot start' : ''}. ${isOfCapa ? ROLE_OF_CAPA : 'The controller does not manage this role, so it does not create it'}`
         : `IAM role ${quoted(name)} has the ARN ${other.arn}, but spec.roleARN is ${other.desired}`,
-    remedy: ({ field, other, isOfCapa = false, isProvisioned = false }) =>
-      isProvisioned
+    remedy: ({ field, other, isOfCapa = false, isSpecFixed = false }) =>
+      isSpecFixed
         ? `Recreate the role with the ARN in status.podExecutionRoleARN, ${ROLE_CONTENTS}, ${OR_REPLACE_OBJECT}`
         : other === undefined
           ? isOfCapa
             ? `Set spec.roleName to another name, so that the controller creates a role, or create the role yourself, ${ROLE_CONTENTS}`
             : `Create the role ${ROLE_CONTENTS}${field === undefined ? '' : `, or fix ${field}`}`
           : 'Set spec.roleARN to the ARN of the role',
-    outlook: ({ other, isProvisioned = false }) => (other === undefined || isProvisioned ? retries() : continues()),
+    outlook: ({ other, isSpecFixed = false }) => (other === undefined || isSpecFixed ? retries() : continues()),
   }),
   /**
    * `mistake` is `undefined` if only EKS rejects the role. `ours` means that the controller manages the trust policy.
@@ -111,11 +111,11 @@ export const ROLE_REASONS = {
       unknownUser === undefined
         ? `IAM role ${quoted(name)} is also used by ${other}, and this object has different values for ${fieldsOf(settings)}`
         : `IAM role ${quoted(name)} is also used by Fargate profile ${quoted(unknownUser)}, whose AWSFargateProfile names another role, is being deleted, or is not in this management cluster, and the role differs from this object's ${fieldsOf(settings)}`,
-    remedy: ({ unknownUser, settings, isProvisioned = false }) => {
-      const orElse = isProvisioned ? OR_REPLACE_OBJECT : 'or give this object another role with spec.roleName';
+    remedy: ({ unknownUser, settings, isSpecFixed = false }) => {
+      const orElse = isSpecFixed ? OR_REPLACE_OBJECT : 'or give this object another role with spec.roleName';
       if (unknownUser !== undefined)
         return `Change ${fieldsOf(settings)} to match the role, delete that Fargate profile if no pods need it, ${orElse}`;
-      const limit = isProvisioned ? ', as far as the API server accepts them' : '';
+      const limit = isSpecFixed ? ', as far as the API server accepts them' : '';
       return `Set the same values in both objects${limit}, ${orElse}`;
     },
     outlook: ({ unknownUser }) =>

@@ -73,10 +73,10 @@ export const OWNERSHIP_REASONS = {
       (obstacles === undefined
         ? ''
         : `, and does not adopt it because it differs from the spec: ${obstacles.join('; ')}`),
-    remedy: ({ adoption, obstacles, isProvisioned = false }) => {
-      const evade = isProvisioned ? REPLACE_OBJECT : 'Set spec.profileName to another name';
+    remedy: ({ adoption, obstacles, isSpecFixed = false }) => {
+      const evade = isSpecFixed ? REPLACE_OBJECT : 'Set spec.profileName to another name';
       if (obstacles !== undefined)
-        return isProvisioned
+        return isSpecFixed
           ? evade
           : `${evade}, or, to adopt the profile, change or set these fields of the spec to match it`;
       return adoption === undefined
@@ -94,11 +94,11 @@ export const OWNERSHIP_REASONS = {
     ...IAM,
     problem: ({ name, whose }) =>
       `IAM role ${quoted(name)} belongs to ${whose}, so this controller does not change or delete it`,
-    remedy: ({ usableArn, isProvisioned = false }) => {
+    remedy: ({ usableArn, isSpecFixed = false }) => {
       const use =
         usableArn === undefined ? '' : `To run the pods with this role as it is, set spec.roleARN to ${usableArn}. `;
       const evade = `${use}To let the controller create a role with another name, set spec.roleName`;
-      return isProvisioned ? REPLACE_OBJECT : evade;
+      return isSpecFixed ? REPLACE_OBJECT : evade;
     },
     outlook: () => 'If the existing role is deleted, the controller creates its own role with this name',
   }),

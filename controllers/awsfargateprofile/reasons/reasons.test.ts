@@ -249,21 +249,21 @@ describe('messageOf', () => {
   });
 
   it('asks for no change of the spec that the API server refuses once the profile is provisioned', () => {
-    const isProvisioned = true;
+    const isSpecFixed = true;
     const reasons = [
-      newReason('RoleNotOwned', { name: 'pods', whose: 'an unknown owner', usableArn: 'x', isProvisioned }),
-      newReason('RoleNotFound', { name: 'pods', field: 'spec.roleARN', isProvisioned }),
+      newReason('RoleNotOwned', { name: 'pods', whose: 'an unknown owner', usableArn: 'x', isSpecFixed }),
+      newReason('RoleNotFound', { name: 'pods', field: 'spec.roleARN', isSpecFixed }),
       newReason('RoleNotFound', {
         name: 'pods',
         field: 'spec.roleARN',
         other: { arn: 'b', desired: 'a' },
-        isProvisioned,
+        isSpecFixed,
       }),
-      newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', isProvisioned }),
-      newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', adoption: 'Always', isProvisioned }),
-      newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', obstacles: ['x'], isProvisioned }),
-      newReason('RoleSettingsConflict', { name: 'pods', settings: ['rolePath'], isProvisioned }),
-      newReason('RoleSettingsConflict', { name: 'pods', unknownUser: 'x', settings: ['rolePath'], isProvisioned }),
+      newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', isSpecFixed }),
+      newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', adoption: 'Always', isSpecFixed }),
+      newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', obstacles: ['x'], isSpecFixed }),
+      newReason('RoleSettingsConflict', { name: 'pods', settings: ['rolePath'], isSpecFixed }),
+      newReason('RoleSettingsConflict', { name: 'pods', unknownUser: 'x', settings: ['rolePath'], isSpecFixed }),
     ];
     const refused = /set spec\.(?:profileName|roleName|roleARN)|change the spec|with spec\.roleName/i;
     for (const reason of reasons) {
@@ -271,7 +271,7 @@ describe('messageOf', () => {
       expect(told).not.to.match(refused);
       expect(told).to.match(/create another AWSFargateProfile/i);
     }
-    const differs = messageOf(newReason('SpecDiffers', { name: 'web', fields: ['x'], isProvisioned }));
+    const differs = messageOf(newReason('SpecDiffers', { name: 'web', fields: ['x'], isSpecFixed }));
     expect(differs).not.to.match(refused);
     expect(differs).to.include('set spec.updateStrategy.type to Replace; to keep it, also revert the spec');
   });

@@ -29,7 +29,7 @@ export function remedyForUnreadable(obstacle: ReadObstacle | undefined): string 
 
 export type SpecChangeable = {
   /** If true, the API server rejects changes to the fields that EKS cannot change. */
-  readonly isProvisioned?: boolean;
+  readonly isSpecFixed?: boolean;
 };
 
 const replacement =
@@ -91,7 +91,7 @@ export function remedyForPolicy(action: string, policy: Denial['policy']): strin
 }
 
 /** Where AWS does not offer EKS Fargate, its error contains no action. */
-export function remedyForDenial({ denial, called, region, account, isProvisioned = false }: DeniedCall): string {
+export function remedyForDenial({ denial, called, region, account, isSpecFixed = false }: DeniedCall): string {
   const { action, policy } = denial;
   if (action === undefined && policy === undefined && called.startsWith('eks:')) {
     const whose = account === undefined ? 'the account' : `account ${account}`;
@@ -99,7 +99,7 @@ export function remedyForDenial({ denial, called, region, account, isProvisioned
   }
   const remedy = remedyForPolicy(action ?? called, policy);
   // The API server rejects a change to these fields once the object is provisioned.
-  return action === 'iam:CreateRole' && !isProvisioned
+  return action === 'iam:CreateRole' && !isSpecFixed
     ? `${remedy}, or set spec.roleARN to an existing role. If your IAM policy allows iam:CreateRole only with a permissions boundary, set spec.rolePermissionsBoundary`
     : remedy;
 }

@@ -56,7 +56,7 @@ describe('conditionsAfter', () => {
   const humans: readonly Reason[] = [
     newReason('Refused', { detail: 'not a private subnet', about: 'EKSFargateProfileReady' }),
     newReason('ProfileNotOwned', { name: PROFILE, whose: 'an unknown owner' }),
-    newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'], isProvisioned: false }),
+    newReason('SpecDiffers', { name: PROFILE, fields: ['subnets'], isSpecFixed: false }),
     newReason('IdentityLoop', { detail: 'a loop' }),
     newReason('RecordUnreadable', { problem: 'is not a JSON object' }),
     newReason('ManagedElsewhere', { name: PROFILE, id: 'x', isDeleting: false }),
@@ -297,7 +297,7 @@ describe('conditionsAfter sets CredentialsReady, EKSFargateProfileReady and IAMF
     ],
     [
       'without a role for the profile',
-      observedReconcile({ end: newReason('RoleNotFound', { name: ROLE, isProvisioned: false }), seen: observed() }),
+      observedReconcile({ end: newReason('RoleNotFound', { name: ROLE, isSpecFixed: false }), seen: observed() }),
       AUTHENTICATED,
       'False / WaitingForRole',
       'False / RoleNotFound',

@@ -309,7 +309,7 @@ describe('the Warning event of a reason', () => {
   const trouble = newReason('SpecDiffers', {
     name: PROFILE,
     fields: ['subnets are a instead of b'],
-    isProvisioned: false,
+    isSpecFixed: false,
   });
   const refused = newReason('APIServerRefused', { message: 'forbidden', remedy: 'Apply the roles again' });
   const blocked = newReason('RoleBlocked', { name: ROLE, blockers: ['the inline policy "x"'] });

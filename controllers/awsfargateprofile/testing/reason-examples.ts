@@ -172,7 +172,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
     whose: 'an unknown owner (it has no tag that names one)',
     usableArn: `arn:aws:iam::123456789012:role/${ROLE}`,
   },
-  RoleNotFound: { name: 'my-role', field: 'spec.roleARN', isProvisioned: false },
+  RoleNotFound: { name: 'my-role', field: 'spec.roleARN', isSpecFixed: false },
   RoleTrustInvalid: {
     name: 'my-role',
     problem: 'the trust policy is not a JSON policy document',
@@ -210,7 +210,7 @@ export const REASON_EXAMPLES: ReportedFacts = {
   SpecDiffers: {
     name: 'default_web',
     fields: ['subnets are subnet-1 in AWS, but subnet-2 in the spec'],
-    isProvisioned: true,
+    isSpecFixed: true,
   },
   WaitingForSibling: { ahead: 'default_api', doing: 'being created', isUnverified: false },
   ClusterUpdating: {

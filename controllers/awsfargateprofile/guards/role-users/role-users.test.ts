@@ -290,7 +290,7 @@ describe('roleShareable', () => {
     [{ kind: 'removeBoundary', name: ROLE }, 'rolePermissionsBoundary'],
   ] as const)
     it(`lets no ${mutation.kind} take permissions from a profile whose object no manager here has`, async () => {
-      const facts = { name: ROLE, unknownUser: 'theirs', settings: [setting], isProvisioned: false };
+      const facts = { name: ROLE, unknownUser: 'theirs', settings: [setting], isSpecFixed: false };
       const unknownUsers = [ProfileName.of('theirs')];
       expect(
         await check(NOBODY, withUnknownUser(), mutation, anObject(asking), sharedBy({ unknownUsers })),

@@ -60,8 +60,8 @@ export function roleShareable({ roleUsers }: RoleUserServices): Guard {
     const setting = isOfLimits ? undefined : settingTakenBy(mutation);
     const unknownUser = unknownUsers.find((each) => isUnknownToCache(desired, each));
     if (setting !== undefined && unknownUser !== undefined) {
-      const { isProvisioned } = desired;
-      return stop(newReason('RoleSettingsConflict', { name, unknownUser, settings: [setting], isProvisioned }));
+      const { isSpecFixed } = desired;
+      return stop(newReason('RoleSettingsConflict', { name, unknownUser, settings: [setting], isSpecFixed }));
     }
     return mutation.kind === 'untagRole' ? keepTags(mutation.keys, keysOfOthers) : undefined;
   };

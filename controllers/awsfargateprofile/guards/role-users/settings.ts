@@ -13,7 +13,7 @@ import type { SourcedTag } from '../../../../pkg/fargate/tags/tag-limits.ts';
 import { roleTagsOfUsers } from '../../../../pkg/fargate/tags/tags-to-set.ts';
 import { BY_ROLE, roleKeyOf } from '../../../shared/caches.ts';
 import { type KnownLocation, recordOf, roleEntryOf } from '../../../shared/record.ts';
-import { isDeleting, isProvisioned } from '../../../shared/object-state.ts';
+import { isDeleting, isSpecFixed } from '../../../shared/object-state.ts';
 import { currentProfileNameOf, rolePathOf } from '../../../shared/profile-names.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
 import type { SharersSettings } from '../../model/desired-state.ts';
@@ -133,8 +133,8 @@ function conflictReason(object: AWSFargateProfile, name: RoleName, { other, sett
   const profile = currentProfileNameOf(object);
   const who = `AWSFargateProfile ${other.metadata.namespace}/${other.metadata.name}`;
   return currentProfileNameOf(other) === profile
-    ? newReason('ProfileNotOwned', { name: profile, whose: who, isProvisioned: isProvisioned(object) })
-    : newReason('RoleSettingsConflict', { name, other: who, settings, isProvisioned: isProvisioned(object) });
+    ? newReason('ProfileNotOwned', { name: profile, whose: who, isSpecFixed: isSpecFixed(object) })
+    : newReason('RoleSettingsConflict', { name, other: who, settings, isSpecFixed: isSpecFixed(object) });
 }
 
 /**
