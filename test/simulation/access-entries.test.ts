@@ -104,6 +104,18 @@ describe('the EKS access entry of a role', () => {
     await world.finish();
   });
 
+  it('goes with the former role of an object whose spec names no role any more', async () => {
+    const world = new ReplaceableWorld();
+    await world.startReplaceable({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '1h' } } });
+    expect(entries(world)).to.have.length(1);
+    world.change({ spec: { roleName: 'other' } });
+    await world.shows('True/PredecessorKept');
+    world.change({ spec: { roleName: null } });
+    await world.until('the end of the former role', () => world.role(WEB, ROLE) === undefined, 3 * HOUR);
+    expect(entries(world)).to.deep.equal([]);
+    await world.deleteAndFinish(WEB);
+  });
+
   it('stays Stalled while AWS denies the change of an outdated one, and is changed when it is allowed', async () => {
     const world = worldIn('API');
     await startUntilReady(world);

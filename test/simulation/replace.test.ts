@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { takeBlocks } from '../docs/blocks.ts';
+import { ROLE, changeRoleByHand } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, NAMESPACE, SECOND } from './world/cluster.ts';
 import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, ReplaceableWorld, THIRD } from './world/replaceable-world.ts';
 
@@ -333,6 +334,21 @@ describe('an object with updateStrategy Replace', () => {
     expect(world.isReady('web')).to.equal(true);
     world.aws.admin.setProfile({ cluster: EKS_CLUSTER, name: BASE, tags: old?.tags ?? {} });
     await world.settled();
+    await world.end();
+  });
+
+  it('says why IAM keeps its former role, also while the role in use is not in the spec', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched();
+    changeRoleByHand(world, ROLE, { inlinePolicies: { logs: '{}' } });
+    world.change({ spec: { roleName: 'other' } });
+    await world.shows('True/RoleBlocked', 'Stalled');
+    world.change({ spec: { roleName: null } });
+    await world.clock.advance(HOUR);
+    expect([world.shown('Stalled'), world.shown()]).to.deep.equal(['True/RoleBlocked', 'True/Ready']);
+    changeRoleByHand(world, ROLE, { inlinePolicies: {} });
+    await world.until('the end of the former role', () => world.roles().length === 1, HOUR);
+    expect(world.roles()).to.deep.equal(['other']);
     await world.end();
   });
 

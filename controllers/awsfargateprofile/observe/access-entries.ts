@@ -145,8 +145,7 @@ export function entriesToRead(
     const users = seen.profiles.filter(({ podExecutionRoleArn }) => podExecutionRoleArn === role.arn);
     if (!isRoleTaggedOurs({ identity }, role))
       return isRecreated(looking, role) || (entry === undefined && users.some((each) => servesAsAsked(looking, each)));
-    if (!isServing && isSameRoleName(role.name, ofSpec)) return true;
-    if (users.length === 0) return isLeaving || !isSameRoleName(role.name, ofSpec);
+    if (users.length === 0 || (!isServing && isSameRoleName(role.name, ofSpec))) return true;
     return entry?.checked !== true || entry.id !== role.id || looking.record.entry === role.arn;
   });
   const arns = found.map(({ arn }) => arn);

@@ -178,6 +178,21 @@ function roleNames(looking: Looking, profiles: readonly FargateProfile[]): reado
   return distinct([named, ...inUse, ...recorded, ...ofDeletion]);
 }
 
+/**
+ * Returns the names of the roles that the controller may manage for the spec. If the spec names no role, the roles of
+ * this object's profiles take precedence over the computed name, because EKS cannot change the role of a profile.
+ */
+function wantedRoles(
+  { object, identity, isLeaving }: Looking,
+  profiles: readonly FargateProfile[],
+): readonly RoleName[] {
+  if (isLeaving) return [];
+  const ours = oursOf(ownerOf(object, identity), profiles).filter((profile) => !isGoing(profile));
+  const { roleARN, roleName } = object.spec;
+  if (roleARN === undefined && roleName === undefined && ours.length > 0) return ours.map(roleOf);
+  return [roleNameOf(object)].filter((name) => name !== undefined);
+}
+
 /** IAM ignores case in names. */
 const distinct = (names: readonly (RoleName | undefined)[]): readonly RoleName[] =>
   names.flatMap((name, index) =>
@@ -210,7 +225,8 @@ async function readRole(
   const { object, record } = looking;
   const isUserProvided = parseRoleArn(object.spec.roleARN ?? '')?.name === name;
   const isUnused = !profiles.some((profile) => !isGoing(profile) && isSameRoleName(roleOf(profile), name));
-  const isUnwanted = isUnused && !isUserProvided && (looking.isLeaving || !isSameRoleName(roleNameOf(object), name));
+  const isWanted = wantedRoles(looking, profiles).some((each) => isSameRoleName(each, name));
+  const isUnwanted = isUnused && !isUserProvided && !isWanted;
   // IAM refuses to list the policies of a role that does not exist. So they are read at the same time as the role only
   // if the record contains the role's ID, which shows that the role has existed.
   const wasSeen = roleEntryOf(record, name)?.id !== undefined;
