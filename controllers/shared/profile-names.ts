@@ -41,14 +41,15 @@ export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
 
 /**
  * Returns the name of the managed role that the object uses, as far as the object shows. If a client removed
- * spec.roleName, this is the role in the record, because EKS cannot change the role of an existing profile.
+ * spec.roleName, this is the role in the record, because EKS cannot change the role of an existing profile. Of several
+ * checked roles, the last one is in use: `withCheckedRole` puts it there.
  */
 export function usedRoleNameOf(object: AWSFargateProfile): RoleName | undefined {
   const { roleARN, roleName } = object.spec;
   const { profiles, roles } = recordOf(object);
-  const checked = roles.filter((role) => role.managed !== false && role.checked === true);
-  const isRecorded = roleARN === undefined && roleName === undefined && profiles.length > 0 && checked.length === 1;
-  return isRecorded ? checked[0]?.name : roleNameOf(object);
+  const isRecorded = roleARN === undefined && roleName === undefined && profiles.length > 0;
+  const used = roles.findLast((role) => role.managed !== false && role.checked === true);
+  return (isRecorded ? used?.name : undefined) ?? roleNameOf(object);
 }
 
 /** IAM's default path is `/`. */

@@ -489,4 +489,24 @@ describe('a role that an object keeps although a client removed spec.roleName', 
     expect(policiesIn(world)).to.have.members([EKS_POLICY, READ_POLICY]);
     await world.deleteAndFinish('web', 'api');
   });
+
+  it('keeps the settings of this object while its former role waits for its deletion', async () => {
+    const world = new ReplaceableWorld();
+    world.start();
+    world.applyWith('web', { updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '24h' } } });
+    await world.ready('web');
+    world.applyWith('api', SHARED);
+    await world.ready('api');
+    world.change({ spec: SHARED });
+    await world.shows('True/PredecessorKept');
+    world.change({ spec: { roleName: null } });
+    await world.clock.advance(10 * MINUTE);
+    world.patch(PLURAL, 'api', { spec: { roleAdditionalPolicies: [READ_POLICY] } });
+    await stalled(world, 'api');
+    const { length } = world.mutations();
+    await world.clock.advance(6 * HOUR);
+    expect(world.operations(length)).to.deep.equal([]);
+    expect(policiesIn(world)).to.deep.equal([EKS_POLICY]);
+    await world.deleteAndFinish('web', 'api');
+  });
 });
