@@ -216,11 +216,12 @@ function reasonFor(
 
 /**
  * Returns the reason to report when AWS contradicts itself about a resource. Users read `detail` only if the
- * contradiction lasts.
+ * contradiction lasts. Once the contradiction is reported as an error, it remains one.
  */
 function contradictionReason({ retry }: ReconcileState, resource: string, detail: string | undefined, now: Ms): Reason {
+  const { state } = retry;
   const propagating = inconsistentAnswers(resource);
-  return waitedFor(retry.state, propagating, now) < VISIBILITY_PATIENCE
+  return state.waiting?.name !== 'AWSError' && waitedFor(state, propagating, now) < VISIBILITY_PATIENCE
     ? propagating
     : newReason('AWSError', { contradictory: resource, ...(detail !== undefined && { detail }) });
 }

@@ -73,10 +73,11 @@ export class Finisher {
       return this.finishUnreported(object, reason, execution?.steps, context);
     const remember = this.retryStateAfter(result);
     const state = remember(retryStore.get(object));
+    const awaited = reason ?? state.waiting;
     const reconcile: CompletedReconcile = {
       ...result,
       now: clock.now(),
-      waited: waitedFor(state, reason ?? { name: 'RemovingPredecessor' }, clock.monotonic()),
+      waited: awaited === undefined ? 0 : waitedFor(state, awaited, clock.monotonic()),
       attempts: attemptsOf(state, object.metadata.generation ?? 0),
       announced: state.announced,
     };

@@ -83,7 +83,8 @@ export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason):
 
 /**
  * Returns the state after a reconcile without a problem. Keeps what the record and the reports need, the failed changes
- * that `notices` report, and the retries of a predecessor that EKS failed to delete, so that their backoff grows.
+ * that `notices` report, the retries of a predecessor that EKS failed to delete, so that their backoff grows, and since
+ * when AWS has not deleted what the desired profile does not need.
  */
 export function withSuccess(
   { refused = [], recovery, waiting, trustRejected: _over, ...kept }: RetryState,
@@ -93,7 +94,8 @@ export function withSuccess(
   const reported = refused.filter(({ reason }) => notices.includes(reason));
   const removing = notices.find(({ name }) => name === 'Draining' || name === 'RemovingPredecessor');
   // A refusal has its own time, so the wait of the replacement continues next to it.
-  const first = removing ?? reported[0]?.reason;
+  const failing = notices.find(({ name }) => name === 'Propagating' || name === 'AWSError');
+  const first = removing ?? reported[0]?.reason ?? failing;
   return {
     ...kept,
     ...(removing !== undefined && recovery !== undefined && { recovery }),

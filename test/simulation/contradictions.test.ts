@@ -391,6 +391,46 @@ describe('A role that another client has tagged for another namespace', () => {
   });
 });
 
+describe('A former role to which another client attaches a policy again and again', () => {
+  /** Returns a world in which `web` has the role `former`, and a function that ends the other client's work. */
+  async function contested() {
+    const world = new ReplaceableWorld();
+    await world.startReplaceable({ roleName: 'former' });
+    const policy = world.aws.admin.putPolicy({ name: 'theirs' });
+    const attach = (): void =>
+      changeRoleByHand(world, 'former', {
+        attachedPolicies: [...(world.role('', 'former')?.attachedPolicies ?? []), policy],
+      });
+    attach();
+    const stop = world.aws.onCall(({ operation, identifiers }, phase) => {
+      const isOurs = identifiers['PolicyArn'] === policy;
+      if (phase === 'after' && operation === 'DetachRolePolicy' && isOurs) attach();
+    });
+    return { world, stop };
+  }
+
+  for (const [moment, type, begin] of [
+    ['during the deletion of its object', 'Deleting', (world: ReplaceableWorld) => world.delete('web')],
+    ['after a replacement', 'Stalled', (world: ReplaceableWorld) => world.change({ spec: { roleName: 'second' } })],
+  ] as const)
+    it(`is reported ${moment}, with growing pauses, until that client stops`, async () => {
+      const { world, stop } = await contested();
+      begin(world);
+      await world.shows('True/AWSError', 'Stalled');
+      const { length } = world.mutations();
+      for (let minute = 0; minute < 120; minute += 1) {
+        await world.clock.advance(MINUTE);
+        expect([world.shown(type), world.shown('Stalled')]).to.deep.equal(['True/AWSError', 'True/AWSError']);
+      }
+      expect(world.operations(length)).to.have.length.below(100);
+      stop();
+      await world.until('the end of the role', () => world.role('', 'former') === undefined, HOUR);
+      world.delete('web');
+      await world.gone('web');
+      await world.finish();
+    });
+});
+
 describe('A Ready object', () => {
   it('does not stay Ready without an observation, if its record is unreadable', async () => {
     const world = new ReplaceableWorld();

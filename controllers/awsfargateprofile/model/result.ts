@@ -47,7 +47,7 @@ export interface Announced {
 export interface CompletedReconcile extends ReconcileResult {
   /** Wall clock, ms since 1970. */
   readonly now: Ms;
-  /** How long the object has waited for the reason in `end`. */
+  /** How long the object has waited for the reason in `end` or, without one, for a notice. */
   readonly waited: Ms;
   /** `undefined` until this process first reports the object. */
   readonly announced?: Announced | undefined;

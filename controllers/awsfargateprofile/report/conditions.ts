@@ -247,9 +247,9 @@ function stalledUpdate(reconcile: CompletedReconcile, nature: Nature | undefined
 const noticesForUser = (reconcile: CompletedReconcile): readonly Reason[] =>
   reconcile.end === 'inSync' ? noticesOf(reconcile).filter((notice) => isForUser(notice, reconcile)) : [];
 
-/** A refused change is reported immediately, but a predecessor that EKS fails to delete only after some attempts. */
-const isForUser = (notice: Reason, { attempts }: CompletedReconcile): boolean =>
-  natureOf(notice) === 'human' || (notice.name === 'DeleteFailed' && attempts >= ATTEMPTS_UNTIL_STALLED);
+/** A refused change is reported immediately, but other failures only after some attempts or some time. */
+const isForUser = (notice: Reason, reconcile: CompletedReconcile): boolean =>
+  natureOf(notice) === 'human' || reportedNature(notice, reconcile) === 'human';
 
 export const adviceAfter = ({ end, facts }: CompletedReconcile): readonly Advice[] =>
   end === 'inSync' && facts !== undefined ? facts.plan.advice : [];
