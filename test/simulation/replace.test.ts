@@ -165,6 +165,16 @@ describe('an object with updateStrategy Replace', () => {
     }
   });
 
+  it('takes over the removal of the role name together with the path', async () => {
+    const world = new ReplacingWorld();
+    await world.startWatched({ roleName: 'first', rolePath: '/team/' });
+    world.change({ spec: { roleName: null, rolePath: null } });
+    await world.shows('False/Replacing');
+    await world.settled();
+    expect(world.roles()).to.deep.equal([ROLE]);
+    await world.end();
+  });
+
   it('takes the old profile back after a revert, whatever the new one is doing', async () => {
     for (const moment of ['False/Replacing', 'True/PredecessorKept', 'True/RemovingPredecessor']) {
       const world = new ReplacingWorld({ aws: { eks: { deleteMs: MINUTE } } });

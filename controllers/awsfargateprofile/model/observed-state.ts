@@ -6,6 +6,7 @@ import { type Mutation, type MutationOutcome, type Step, isAbout, subjectOf } fr
 import { isNamedAfter, isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
+import { rolePathOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from './desired-state.ts';
 import { CREATING, DELETING } from './profile-status.ts';
 
@@ -72,7 +73,8 @@ export const foundRoles = (roles: readonly ObservedRole[]): readonly FoundRole[]
 
 /**
  * Compares the name and the immutable fields. If the spec sets no subnets, any subnets fit. If the spec sets no role,
- * the profile's role fits if it is this object's.
+ * the profile's role fits if it has a computed name, or if it is this object's and has the path in the spec. The path of
+ * a role with the same name does not count, because a replacement could not use that role with another path.
  */
 export function fitsSpec(
   { spec }: AWSFargateProfile,
@@ -84,10 +86,11 @@ export function fitsSpec(
   if (!isNamedAfter(name, profileName) || !areSelectorsEqual(spec.selectors ?? [], selectors)) return false;
   if (subnetIDs.length > 0 && !areSubnetsEqual(subnetIDs, subnets)) return false;
   if (roleARN !== undefined) return podExecutionRoleArn === roleARN;
-  const role = parseRoleArn(podExecutionRoleArn)?.name;
+  const role = parseRoleArn(podExecutionRoleArn);
   if (role === undefined) return false;
-  if (roleName !== undefined) return isSameRoleName(roleName, role);
-  return capaRoleNames.some((each) => isSameRoleName(each, role)) || isOwnRole(role);
+  if (roleName !== undefined) return isSameRoleName(roleName, role.name);
+  const isComputed = capaRoleNames.some((each) => isSameRoleName(each, role.name));
+  return isComputed || (role.path === rolePathOf({ spec }) && isOwnRole(role.name));
 }
 
 /** Returns the observed state after the changes, by AWS's answers, so that reports show them without another read. */
