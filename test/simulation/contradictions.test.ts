@@ -391,6 +391,30 @@ describe('A role that another client has tagged for another namespace', () => {
   });
 });
 
+describe('A role that lost its tags, and whose object no longer names it', () => {
+  for (const type of ['Reject', 'Replace'])
+    it(`stays the role of the Ready profile, and is not changed, with updateStrategy ${type}`, async () => {
+      const world = new ReplaceableWorld();
+      const role = () => world.role('', 'custom_fargate');
+      await world.startReplaceable({ roleName: 'custom_fargate', updateStrategy: { type } });
+      world.change({ spec: { roleName: null } });
+      await world.clock.advance(5 * MINUTE);
+      const tags = role()?.tags ?? {};
+      changeRoleByHand(world, 'custom_fargate', { tags: {} });
+      const { length } = world.mutations();
+      await world.shows('True/OwnershipTagMissing', 'Stalled');
+      await world.clock.advance(2 * HOUR);
+      expect([world.shown(), world.shown('Stalled')]).to.deep.equal(['True/Ready', 'True/OwnershipTagMissing']);
+      changeRoleByHand(world, 'custom_fargate', { attachedPolicies: [] });
+      await world.clock.advance(2 * HOUR);
+      expect(world.operations(length)).to.deep.equal([]);
+      changeRoleByHand(world, 'custom_fargate', { tags });
+      await world.shows('False/NotStalled', 'Stalled');
+      expect(role()?.attachedPolicies).to.have.length(1);
+      await world.deleteAndFinish('web');
+    });
+});
+
 describe('A former role to which another client attaches a policy again and again', () => {
   /** Returns a world in which `web` has the role `former`, and a function that ends the other client's work. */
   async function contested() {

@@ -6,7 +6,6 @@ import type { AWSFargateProfile, AWSFargateProfileSpec } from '../../../api/v1be
 import { withEmptyFields } from '../../../api/external/index.ts';
 import { parseRoleArn, type AwsLocation } from '../../../pkg/fargate/arns.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import {
   type OperatorLimits,
   NO_LIMITS,
@@ -19,7 +18,7 @@ import { type ProfileRecord, recordOf, isEntryOf, roleEntryOf } from '../../shar
 import { isProvisioned, isReplaceable, isSpecFixed } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import type { Desired, DesiredResources, DesiredRole, SharersSettings } from '../model/desired-state.ts';
-import { fitsSpec, type Observed } from '../model/observed-state.ts';
+import { findRole, fitsSpec, type Observed } from '../model/observed-state.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
 import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/identity.ts';
@@ -87,7 +86,7 @@ export function desiredFor(
   } as const;
   if (isLeaving) return E.right({ ...common, profile: undefined, role: undefined });
   const ours = oursOf(common, observed.profiles);
-  const isOwnRole = (name: string): boolean => isKnownRole(common, observed, name);
+  const isOwnRole = (name: RoleName): boolean => isKnownRole(common, observed, name);
   const name = chooseName(object, {
     base: identity.profileName,
     record,
@@ -146,7 +145,7 @@ function desiredProfileAndRole(
   }: {
     readonly name: ProfileName;
     readonly existing: FargateProfile | undefined;
-    readonly isOwnRole: (name: string) => boolean;
+    readonly isOwnRole: (name: RoleName) => boolean;
     readonly isThere?: boolean;
   },
 ): E.Either<Reason, DesiredResources> {
@@ -165,12 +164,15 @@ function desiredProfileAndRole(
   return E.map((each: DesiredRole) => ({ profile: profile.right, role: each }))(role);
 }
 
-/** Whether the role is this object's, by its tags or, if IAM did not return the role, by the record. */
-function isKnownRole(desired: Pick<Desired, 'identity' | 'record'>, { roles }: Observed, name: string): boolean {
-  const found = roles.find((each) => isSameRoleName(each.name, name))?.found;
-  if (found !== undefined && found !== 'unread') return isRoleTaggedOurs(desired, found);
+/**
+ * Whether the role is this object's, by its tags or, if IAM did not return the role or its tags are missing, by the
+ * record. The plan does not change a role without these tags.
+ */
+function isKnownRole(desired: Pick<Desired, 'identity' | 'record'>, { roles }: Observed, name: RoleName): boolean {
+  const found = findRole(roles, name);
+  if (found !== undefined && isRoleTaggedOurs(desired, found)) return true;
   const entry = roleEntryOf(desired.record, name);
-  return entry !== undefined && entry.managed !== false;
+  return entry !== undefined && entry.managed !== false && (found === undefined || entry.id === found.id);
 }
 
 /**

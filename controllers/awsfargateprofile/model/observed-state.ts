@@ -80,7 +80,7 @@ export function fitsSpec(
   { spec }: AWSFargateProfile,
   { profileName, capaRoleNames }: Pick<ObjectIdentity, 'profileName' | 'capaRoleNames'>,
   { name, selectors, subnets, podExecutionRoleArn }: FargateProfile,
-  isOwnRole: (name: string) => boolean,
+  isOwnRole: (name: RoleName) => boolean,
 ): boolean {
   const { subnetIDs = [], roleARN, roleName } = spec;
   if (!isNamedAfter(name, profileName) || !areSelectorsEqual(spec.selectors ?? [], selectors)) return false;
