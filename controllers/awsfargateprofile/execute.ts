@@ -1,6 +1,7 @@
 import type { Clock, Ms } from 'controller-runtime/env';
 import * as aws from '../../pkg/cloud/index.ts';
 import { TRUST_PATIENCE, VISIBILITY_PATIENCE, updatePauseAfter } from './timeouts.ts';
+import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
 import { isAddedTagKey } from '../../pkg/fargate/tags/tag-drift.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
@@ -136,13 +137,17 @@ function tolerate({ mutation, optional }: Change, reason: Reason, execution: Exe
   return undefined;
 }
 
+/** A role that the spec needs with another path stays in the record, because this object still has to delete it. */
 function keep(reconcile: ReconcileState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
   if (!isRoleRemoval(mutation)) return undefined;
-  execution.kept.push({ name: mutation.name, usedBy: by });
+  const { name } = mutation;
   const { role, isSpecFixed } = reconcile.desired;
-  if (role?.name.toLowerCase() !== mutation.name.toLowerCase()) return undefined;
-  const facts = { name: mutation.name, other: by, settings: ['rolePath'], isSpecFixed };
-  return newReason('RoleSettingsConflict', facts);
+  if (!isSameRoleName(role?.name, name)) {
+    execution.kept.push({ name, usedBy: by });
+    return undefined;
+  }
+  const path = findRole(reconcile.observed.roles, name)?.path;
+  return newReason('RoleSettingsConflict', { name, other: by, path, settings: ['rolePath'], isSpecFixed });
 }
 
 async function untagOnly(

@@ -454,6 +454,39 @@ describe('two objects that serve with a role, and want different settings', () =
   });
 });
 
+describe('a role whose objects get another spec.rolePath before they have profiles', () => {
+  const names = ['web', 'api'];
+
+  for (const [cure, spec, roles] of [
+    ['the former path', { rolePath: '/a/' }, ['shared-pods']],
+    ['another role', { roleName: 'new-pods' }, ['new-pods']],
+  ] as const)
+    it(`stays until the objects get ${cure}, as their messages say, and is then used or deleted`, async () => {
+      const world = new SimulatedWorld();
+      world.start();
+      for (const name of names) {
+        world.applyWith(name, { ...SHARED, rolePath: '/a/', subnetIDs: ['subnet-00000000000000bad'] });
+        await world.reason(name, 'Refused');
+      }
+      for (const name of names) world.patch(PLURAL, name, { spec: { subnetIDs: null, rolePath: '/b/' } });
+      for (const [name, other] of [
+        ['web', 'api'],
+        ['api', 'web'],
+      ] as const)
+        expect(await world.reason(name, 'RoleSettingsConflict')).to.equal(
+          'IAM role "shared-pods" has the path /a/, and the controller cannot recreate it with the path in ' +
+            `spec.rolePath, because AWSFargateProfile default/${other} also uses it. Set spec.rolePath to /a/, or give ` +
+            'this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object.',
+        );
+      await world.clock.advance(HOUR);
+      for (const name of names) world.patch(PLURAL, name, { spec });
+      await world.ready(...names);
+      await world.clock.advance(HOUR);
+      expect(world.aws.admin.roles().flatMap(({ name, foreign }) => (foreign ? [] : [name]))).to.deep.equal(roles);
+      await world.deleteAndFinish(...names);
+    });
+});
+
 describe('a role that an object keeps although a client removed spec.roleName', () => {
   async function withoutRoleName(web: object) {
     const world = new ReplaceableWorld();

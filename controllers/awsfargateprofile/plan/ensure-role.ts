@@ -31,7 +31,8 @@ export function* ensureRole(desired: Desired, observed: Observed, role: DesiredR
   // The plan deletes a role with a different path, unless something else uses it. So this role is in use.
   if (hasOtherPath(role, found)) {
     const { isSpecFixed } = desired;
-    return newReason('RoleSettingsConflict', { name: role.name, settings: ['rolePath'], isSpecFixed });
+    const { path } = found;
+    return newReason('RoleSettingsConflict', { name: role.name, path, settings: ['rolePath'], isSpecFixed });
   }
   yield* roleDrift(desired, observed, role, found);
   return undefined;

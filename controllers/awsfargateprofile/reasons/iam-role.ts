@@ -99,22 +99,35 @@ export const ROLE_REASONS = {
     outlook: retries,
     quote: ({ said }) => (said === undefined ? undefined : { by: 'EKS', said }),
   }),
-  /** `settings` are fields below `spec`. `unknownUser` is a Fargate profile whose settings no object here specifies. */
+  /**
+   * `settings` are fields below `spec`. `unknownUser` is a Fargate profile whose settings no object here specifies.
+   * `path` is the role's path in IAM, if the role would have to be recreated. The other user may specify the same path
+   * as this object.
+   */
   RoleSettingsConflict: defineReason<
     Named &
-      SpecChangeable & { readonly other?: string; readonly unknownUser?: string; readonly settings: readonly string[] }
+      SpecChangeable & {
+        readonly other?: string;
+        readonly unknownUser?: string;
+        readonly path?: string | undefined;
+        readonly settings: readonly string[];
+      }
   >({
     ...IN_KUBERNETES,
     ...IAM,
     endedBySibling: 'changed',
-    problem: ({ name, other = 'another Fargate profile', unknownUser, settings }) =>
-      unknownUser === undefined
-        ? `IAM role ${quoted(name)} is also used by ${other}, and this object has different values for ${fieldsOf(settings)}`
-        : `IAM role ${quoted(name)} is also used by Fargate profile ${quoted(unknownUser)}, whose AWSFargateProfile names another role, is being deleted, or is not in this management cluster, and the role differs from this object's ${fieldsOf(settings)}`,
-    remedy: ({ unknownUser, settings, isSpecFixed = false }) => {
+    problem: ({ name, other = 'another Fargate profile', unknownUser, path, settings }) =>
+      path !== undefined
+        ? `IAM role ${quoted(name)} has the path ${path}, and the controller cannot recreate it with the path in spec.rolePath, because ${other} also uses it`
+        : unknownUser === undefined
+          ? `IAM role ${quoted(name)} is also used by ${other}, and this object has different values for ${fieldsOf(settings)}`
+          : `IAM role ${quoted(name)} is also used by Fargate profile ${quoted(unknownUser)}, whose AWSFargateProfile names another role, is being deleted, or is not in this management cluster, and the role differs from this object's ${fieldsOf(settings)}`,
+    remedy: ({ unknownUser, path, settings, isSpecFixed = false }) => {
       const orElse = isSpecFixed ? OR_REPLACE_OBJECT : 'or give this object another role with spec.roleName';
       if (unknownUser !== undefined)
         return `Change ${fieldsOf(settings)} to match the role, delete that Fargate profile if no pods need it, ${orElse}`;
+      if (path !== undefined)
+        return `Set spec.rolePath to ${path}${isSpecFixed ? ' if the API server accepts this' : ''}, ${orElse}`;
       const limit = isSpecFixed ? ', as far as the API server accepts them' : '';
       return `Set the same values in both objects${limit}, ${orElse}`;
     },

@@ -263,6 +263,7 @@ describe('messageOf', () => {
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', adoption: 'Always', isSpecFixed }),
       newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', obstacles: ['x'], isSpecFixed }),
       newReason('RoleSettingsConflict', { name: 'pods', settings: ['rolePath'], isSpecFixed }),
+      newReason('RoleSettingsConflict', { name: 'pods', path: '/a/', settings: ['rolePath'], isSpecFixed }),
       newReason('RoleSettingsConflict', { name: 'pods', unknownUser: 'x', settings: ['rolePath'], isSpecFixed }),
     ];
     const refused = /set spec\.(?:profileName|roleName|roleARN)|change the spec|with spec\.roleName/i;
