@@ -31,7 +31,7 @@ import { overlapController } from './overlap/controller.ts';
 import { onlyUnderOurSchema } from './unreadable.ts';
 import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
 import { newLiveChecks } from './guards/checks.ts';
-import { newLiveRoleUsers } from './guards/role-users/live-users.ts';
+import { newLiveRoleUsers } from './guards/role-users/live-objects.ts';
 import type { EventSpec } from './report/events.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { RetryStore } from './retry-state.ts';

@@ -76,7 +76,7 @@ describe('execute', () => {
   const describeEnd = (result: Execution): string => {
     const reason = reasonOf(result);
     if (reason === undefined) return 'in order';
-    return reason.name === 'NotNow' || reason.name === 'Outdated'
+    return reason.name === 'NotNow' || reason.name === 'ReadAgain'
       ? `${reason.name}: ${reason.facts.because}`
       : reason.name;
   };
@@ -155,7 +155,7 @@ describe('execute', () => {
       'EKS cluster',
       (aws: SimulatedAws) => void (aws.cluster = 'gone'),
       'deleteProfile clusterGone',
-      'Outdated: EKS has no such cluster any more',
+      'ReadAgain: EKS has no such cluster any more',
     ],
   ] as const)
     it(`treats the profile as deleted when the ${what} is gone meanwhile, and then deletes the role`, async () => {

@@ -7,7 +7,7 @@ import { isAddedTagKey } from '../../pkg/fargate/tags/tag-drift.ts';
 import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { roleRecreated } from './plan/access-entry.ts';
-import { isManagedHere } from './model/identity.ts';
+import { isManagedHere } from './model/owner.ts';
 import { findRole } from './model/observed-state.ts';
 import type { Claims } from './guards/role-users/claims.ts';
 import { type Guard, findObstacle, type ReconcileState } from './guards/guards.ts';
@@ -44,8 +44,8 @@ import {
   waitedFor,
   withRecorded,
 } from './retry-state.ts';
-import { withRefusedRequests } from './update-record.ts';
-import { recordAfter } from './record-changes.ts';
+import { withRefusedRequests } from './record-after-read.ts';
+import { recordAfter } from './record-around-changes.ts';
 import { describeTransit } from './model/profile-status.ts';
 
 export interface ExecuteServices {
@@ -196,7 +196,7 @@ function reasonFor(
         reconcile.retry.update((state) => withAttempt(state, generationOf(reconcile)));
       return undefined;
     case 'clusterGone':
-      return newReason('Outdated', { because: 'EKS has no such cluster any more' });
+      return newReason('ReadAgain', { because: 'EKS has no such cluster any more' });
     case 'nameTaken':
     case 'notVisible':
       return contradictionReason(reconcile, resourceOf(mutation), undefined, now);

@@ -179,7 +179,7 @@ describe('Finisher', () => {
     for (const [end, expected] of [
       [newReason('Conflict', {}), { kind: 'conflict' }],
       [
-        newReason('Outdated', { because: 'the profile was adopted' }),
+        newReason('ReadAgain', { because: 'the profile was adopted' }),
         { kind: 'backoff', reason: 'the profile was adopted' },
       ],
       [newReason('NotNow', { because: 'the object is paused' }), { kind: 'after', reason: 'NotNow' }],

@@ -201,8 +201,9 @@ export class Finisher {
   ): Requeue {
     this.recordStepEvents(object, steps, context);
     // A glance may have missed what the plan needs, so the next reconcile reads all profiles. After a conflict, a glance
-    // would end as `Outdated`, and hide that the conflict persists.
-    if (reason.name === 'Outdated' || reason.name === 'Conflict') this.options.retryStore.update(object, withoutSurvey);
+    // would end as `ReadAgain`, and hide that the conflict persists.
+    if (reason.name === 'ReadAgain' || reason.name === 'Conflict')
+      this.options.retryStore.update(object, withoutSurvey);
     context.logger.debug('Reconcile ended without a result', { reason: reason.name, ...reason.facts });
     return this.requeue({ end: reason }, this.options.retryStore.get(object));
   }

@@ -23,7 +23,7 @@ import type { FinalizerResult } from '../shared/control-plane/control-plane-fina
 import { ServedSchema } from '../shared/crd/served-schema.ts';
 import { newLiveChecks } from './guards/checks.ts';
 import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
-import { newLiveRoleUsers } from './guards/role-users/live-users.ts';
+import { newLiveRoleUsers } from './guards/role-users/live-objects.ts';
 import { ClusterQueues } from './cluster-queue.ts';
 import { Competition } from './overlap/condition.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';

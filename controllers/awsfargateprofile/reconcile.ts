@@ -46,20 +46,20 @@ import type { Guard, ReconcileState } from './guards/guards.ts';
 import { newGuards } from './guards/order.ts';
 import { holdControlPlane, reasonForWait } from './guards/preparations.ts';
 import { Claims } from './guards/role-users/claims.ts';
-import type { LiveRoleUsers } from './guards/role-users/live-users.ts';
+import type { LiveRoleUsers } from './guards/role-users/live-objects.ts';
 import { type SharedRole, findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
 import type { ClusterQueues } from './cluster-queue.ts';
 import type { Desired, SharersSettings } from './model/desired-state.ts';
 import { type Observed, observedAfter } from './model/observed-state.ts';
-import { identityOf, placeOf, oursOf } from './model/identity.ts';
+import { identityOf, placeOf, oursOf } from './model/owner.ts';
 import type { Execution, ReconcileResult } from './model/result.ts';
 import { takenOver } from './managed-elsewhere.ts';
-import { mergeRecords, updateRecord, withLostRecord, withUnanswered } from './update-record.ts';
+import { mergeRecords, updateRecord, withLostRecord, withUnanswered } from './record-after-read.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { readDeletionProtection } from './observe/deletion-protection.ts';
 import { type Looking, type ProfilesAndRoles, look, mayFitSpec, seenBy } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
-import { hasAnythingInAws, isAnythingLeft, located, recordAtEnd, withoutDeletion } from './record-changes.ts';
+import { hasAnythingInAws, isAnythingLeft, located, recordAtEnd, withoutDeletion } from './record-around-changes.ts';
 import { type RetryStore, isSurveyDue, withSurvey, withoutSurvey } from './retry-state.ts';
 import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from './report/events.ts';
 import { Finisher } from './finish.ts';
@@ -437,7 +437,7 @@ export class Reconciler {
     try {
       await execute(planned, state, execution, { ...this.options, claims: this.claims, guards: this.guards });
     } catch (error) {
-      // A glance would end as `Outdated`, and hide that the error persists.
+      // A glance would end as `ReadAgain`, and hide that the error persists.
       retryStore.update(before, withoutSurvey);
       this.finisher.recordStepEvents(state.object, execution.steps, context);
       throw error;
@@ -446,7 +446,7 @@ export class Reconciler {
     const end =
       execution.end !== 'released' || mayRelease(desired, observed, record)
         ? execution.end
-        : newReason('Outdated', { because: 'AWS has to be read once more before the object may go' });
+        : newReason('ReadAgain', { because: 'AWS has to be read once more before the object may go' });
     const after = observedAfter(observed, execution.steps);
     return { object: state.object, end, facts: { desired, observed, after, plan: planned }, execution, record };
   }

@@ -89,8 +89,8 @@ describe('wrongArrow', () => {
     ],
     [
       'controllers/awsfargateprofile/report/status.ts',
-      '../update-record.ts',
-      'awsfargateprofile/report may not import controllers/awsfargateprofile/update-record.ts',
+      '../record-after-read.ts',
+      'awsfargateprofile/report may not import controllers/awsfargateprofile/record-after-read.ts',
     ],
     [
       'controllers/awsfargateprofile/report/conditions.ts',

@@ -17,7 +17,7 @@ const READERS: readonly string[] = [
   'controllers/awsfargateprofile/retry-state.ts',
   'controllers/awsfargateprofile/model/at-rest.ts',
   // For objects in other namespaces, only the status shows who uses a role: tenants can write records, but not status.
-  'controllers/awsfargateprofile/guards/role-users/live-users.ts',
+  'controllers/awsfargateprofile/guards/role-users/live-objects.ts',
 ];
 
 /** Names of variables that hold an AWSFargateProfile. */

@@ -29,7 +29,7 @@ const [sample, seed, seconds] = [Number(flags.sample), Number(flags.seed), Numbe
 const FOLDER = 'controllers/awsfargateprofile/';
 const PRODUCT = [
   `${FOLDER}{desired,drain,goal,guards,model,plan,report}/**/*.ts`,
-  `${FOLDER}{cluster-queue,execute,finish,managed-elsewhere,record-changes,unreadable,update-record}.ts`,
+  `${FOLDER}{cluster-queue,execute,finish,managed-elsewhere,record-around-changes,unreadable,record-after-read}.ts`,
 ];
 /**
  * Each mutant runs through the stages until a test fails. No stage contains test/simulation/determinism, because it

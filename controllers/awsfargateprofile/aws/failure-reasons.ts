@@ -1,7 +1,7 @@
 import { DeadlineExceeded } from 'controller-runtime/async';
 import * as aws from '../../../pkg/cloud/index.ts';
 import type { Target } from '../goal/target.ts';
-import type { Unavailability } from '../reasons/aws-calls.ts';
+import type { Unavailability } from '../reasons/aws-errors.ts';
 import type { Abandonment, SubnetSource } from '../reasons/wording.ts';
 import { type AffectedConditionType, type Reason, inconsistentAnswers, newReason } from '../reasons/reasons.ts';
 

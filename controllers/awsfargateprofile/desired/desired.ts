@@ -21,8 +21,8 @@ import type { Desired, DesiredResources, DesiredRole, SharersSettings } from '..
 import { findRole, fitsSpec, type Observed } from '../model/observed-state.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
-import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/identity.ts';
-import type { UpdatedRecord } from '../update-record.ts';
+import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/owner.ts';
+import type { UpdatedRecord } from '../record-after-read.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
 import { desiredProfile, desiredRole } from './profile-and-role.ts';

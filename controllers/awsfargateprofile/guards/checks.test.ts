@@ -63,7 +63,7 @@ describe('afterSurvey', () => {
     const reconcile = leaving();
     for (const mutation of surveyed) {
       const glanced = { ...reconcile, observed: { ...reconcile.observed, depth: 'glance' } } as const;
-      expect(describeObstacle(await afterSurvey()(mutation, glanced)), mutation.kind).to.equal('stop: Outdated');
+      expect(describeObstacle(await afterSurvey()(mutation, glanced)), mutation.kind).to.equal('stop: ReadAgain');
       expect(describeObstacle(await afterSurvey()(mutation, reconcile)), mutation.kind).to.equal('go');
     }
   });
@@ -87,9 +87,9 @@ describe('tagsUnchanged', () => {
       const reconcile = reconcileStateFor(aws);
       expect(describeObstacle(await tagsUnchanged()(mutation, reconcile))).to.equal('go');
       for (const each of [...aws.profiles.values(), ...aws.roles.values()]) each.tags = { ...CAPA_TAGS, theirs: 'x' };
-      expect(describeObstacle(await tagsUnchanged()(mutation, reconcile))).to.equal('stop: Outdated');
+      expect(describeObstacle(await tagsUnchanged()(mutation, reconcile))).to.equal('stop: ReadAgain');
       for (const resources of [aws.profiles, aws.roles]) resources.clear();
-      expect(describeObstacle(await tagsUnchanged()(mutation, reconcile)), 'gone').to.equal('stop: Outdated');
+      expect(describeObstacle(await tagsUnchanged()(mutation, reconcile)), 'gone').to.equal('stop: ReadAgain');
       reconcile.session.onCall = () => aFailure({ code: 'AccessDeniedException', statusCode: 403 });
       expect(describeObstacle(await tagsUnchanged()(mutation, reconcile))).to.equal('stop: AccessDenied');
     });

@@ -44,7 +44,7 @@ export function leaseValid({ mutationTimeLeft: timeLeft }: Pick<CheckServices, '
 export function afterSurvey(): Guard {
   return async (mutation, { observed }) =>
     needsSurvey(mutation) && observed.depth === 'glance'
-      ? stop(newReason('Outdated', { because: 'all profiles of the EKS cluster have to be read first' }))
+      ? stop(newReason('ReadAgain', { because: 'all profiles of the EKS cluster have to be read first' }))
       : undefined;
 }
 
@@ -62,7 +62,7 @@ export function tagsUnchanged(): Guard {
       return stop(reasonForFailure(tags.left, callContext(target, { session, abandonment: desired.abandonment })));
     return jsonEqual(tags.right, known)
       ? undefined
-      : stop(newReason('Outdated', { because: 'the tags have changed meanwhile' }));
+      : stop(newReason('ReadAgain', { because: 'the tags have changed meanwhile' }));
   };
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../drain/drain.ts';
 import { type OpenPods, type PodAccess, describeProblem } from '../drain/open-pods.ts';
 import type { Drained, Mutation } from '../model/change.ts';
-import { withDrainSince } from '../record-changes.ts';
+import { withDrainSince } from '../record-around-changes.ts';
 import type { Reason } from '../reasons/reasons.ts';
 import { type LiveGuardServices, newLiveGuards } from './checks.ts';
 import { type Guard, type Obstacle, type ReconcileState, stop } from './guards.ts';

@@ -91,7 +91,7 @@ describe('newGuards', () => {
     it('by afterSurvey alone', async () => {
       const reconcile = leaving();
       const glanced = { ...reconcile, observed: { ...reconcile.observed, depth: 'glance' } } as const;
-      expect(await obstacleTo(DELETE_PROFILE, glanced, newServices())).to.equal('stop: Outdated');
+      expect(await obstacleTo(DELETE_PROFILE, glanced, newServices())).to.equal('stop: ReadAgain');
     });
 
     it('by tagsUnchanged alone', async () => {
@@ -99,7 +99,7 @@ describe('newGuards', () => {
       const reconcile = reconcileStateFor(aws);
       aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
       const adoption = { kind: 'tagRole', name: ROLE, tags: {} } as const;
-      expect(await obstacleTo(adoption, reconcile, newServices())).to.equal('stop: Outdated');
+      expect(await obstacleTo(adoption, reconcile, newServices())).to.equal('stop: ReadAgain');
     });
 
     it('by roleUnused alone, of an access entry', async () => {

@@ -94,7 +94,7 @@ describe('recordChange', () => {
     const { profileWriter, patches } = storingWriter();
     for (const mutation of allMutations) {
       const obstacle = await recordChange({ profileWriter })(mutation, reconcileStateFor(awsAsDesired(), bare));
-      expect(describeObstacle(obstacle)).to.equal('stop: Outdated');
+      expect(describeObstacle(obstacle)).to.equal('stop: ReadAgain');
     }
     expect(patches).to.deep.equal([]);
   });

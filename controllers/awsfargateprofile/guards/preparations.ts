@@ -10,7 +10,7 @@ import type { ProfileWriter } from '../../shared/profile-writer.ts';
 import { recordPatch } from '../goal/metadata.ts';
 import { describeTurn, isProfileOrRoleCreation, isQueuedMutation, subjectOf } from '../model/change.ts';
 import type { ClusterQueueWait, ClusterQueues } from '../cluster-queue.ts';
-import { recordAhead } from '../record-changes.ts';
+import { recordAhead } from '../record-around-changes.ts';
 import { type Reason, messageOf, newReason } from '../reasons/reasons.ts';
 import { turnWait, withRecorded } from '../retry-state.ts';
 import { interruptionBy } from '../plan/verdicts.ts';
@@ -55,7 +55,7 @@ export function reportNotReady({ profileWriter, clock }: Pick<PreparationService
 export function recordChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Guard {
   return async (mutation, reconcile) => {
     const { object, desired, target } = reconcile;
-    if (!hasFinalizer(object)) return stop(newReason('Outdated', { because: 'the finalizer is gone' }));
+    if (!hasFinalizer(object)) return stop(newReason('ReadAgain', { because: 'the finalizer is gone' }));
     return writeRecord({ profileWriter }, reconcile, recordAhead(reconcile.record, desired, target.identity, mutation));
   };
 }

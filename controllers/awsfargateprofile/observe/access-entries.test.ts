@@ -4,7 +4,7 @@ import { VirtualClock } from 'controller-runtime/testing';
 import { recordOf } from '../../shared/record.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import { isDeleting } from '../../shared/object-state.ts';
-import { identityOf } from '../model/identity.ts';
+import { identityOf } from '../model/owner.ts';
 import {
   type ObjectParts,
   EKS_CLUSTER,

@@ -7,7 +7,7 @@ import type { Call } from '../../../pkg/cloud/index.ts';
 import { recordOf } from '../../shared/record.ts';
 import { isDeleting } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
-import { identityOf } from '../model/identity.ts';
+import { identityOf } from '../model/owner.ts';
 import { foundRoles } from '../model/observed-state.ts';
 import {
   EKS_CLUSTER,

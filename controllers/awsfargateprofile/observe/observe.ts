@@ -16,8 +16,8 @@ import { profileNameOf, roleNameOf, rolePathOf } from '../../shared/profile-name
 import type { ObjectIdentity } from '../model/desired-state.ts';
 import { hasChangeInProgress } from '../model/at-rest.ts';
 import { fitsSpec, type FoundRole, type Observed, type ObservedRole } from '../model/observed-state.ts';
-import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/identity.ts';
-import type { Seen } from '../update-record.ts';
+import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/owner.ts';
+import type { Seen } from '../record-after-read.ts';
 import { ACTIVE, isGoing, isInTransit } from '../model/profile-status.ts';
 
 export interface AwsReader {

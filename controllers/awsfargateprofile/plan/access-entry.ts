@@ -1,12 +1,12 @@
 import { FARGATE_TYPE, isOutdated } from '../../../pkg/fargate/access-entries.ts';
 import type { RoleArn } from '../../../api/names.ts';
 import type { Desired } from '../model/desired-state.ts';
-import { isManagedHere } from '../model/identity.ts';
+import { isManagedHere } from '../model/owner.ts';
 import { type Mutation, type Change, type PlanPart, change, optional } from '../model/change.ts';
 import { type FoundRole, type Observed, type ObservedAccessEntry, findRole } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { roleEntryOf } from '../../shared/record.ts';
-import { isRecreated } from '../update-record.ts';
+import { isRecreated } from '../record-after-read.ts';
 
 // EKS binds an access entry to the unique ID of an IAM role, but its API shows only the role's ARN and when the entry
 // was created. When EKS creates a Fargate profile, it creates an entry for the role's ARN only if there is none. EKS

@@ -3,7 +3,7 @@ import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { type Ownership, profileOwnership, roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { type PlanPart, change } from '../model/change.ts';
 import type { Desired, DesiredProfile } from '../model/desired-state.ts';
-import { isStamped, ownershipOf } from '../model/identity.ts';
+import { isStamped, ownershipOf } from '../model/owner.ts';
 import { type Observed, findProfile, findRole, foundRoles } from '../model/observed-state.ts';
 import { ACTIVE } from '../model/profile-status.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
@@ -50,7 +50,7 @@ export function* adopt(desired: Desired, observed: Observed): PlanPart {
   if (profile?.status === ACTIVE && !isStamped(desired, profile)) {
     const [tag] = profileDrift(desired.profile, profile);
     if (tag !== undefined) yield change(tag.mutation);
-    return newReason('Outdated', { because: 'the profile was adopted' });
+    return newReason('ReadAgain', { because: 'the profile was adopted' });
   }
   const role = findRole(observed.roles, desired.role.name);
   if (role === undefined || desired.role.kind !== 'managed') return undefined;
@@ -58,5 +58,5 @@ export function* adopt(desired: Desired, observed: Observed): PlanPart {
   if (ownership.kind !== 'ours' || ownership.stamped) return undefined;
   const [tag] = roleDrift(desired, observed, desired.role, role);
   if (tag !== undefined) yield change(tag.mutation);
-  return newReason('Outdated', { because: 'the role was adopted' });
+  return newReason('ReadAgain', { because: 'the role was adopted' });
 }

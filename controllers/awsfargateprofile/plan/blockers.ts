@@ -11,7 +11,7 @@ import { adoptionPolicyFor, findAdoptionBlocker, findAdoptionObstacles } from '.
 import { whyDeletable } from './remove.ts';
 import type { Desired, ExistingRole, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, findProfile, findRole } from '../model/observed-state.ts';
-import { isRoleTaggedOurs, isStamped, oursOf, ownershipOf } from '../model/identity.ts';
+import { isRoleTaggedOurs, isStamped, oursOf, ownershipOf } from '../model/owner.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { enumerated } from '../reasons/wording.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';

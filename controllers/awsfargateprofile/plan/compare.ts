@@ -10,7 +10,7 @@ import {
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
 import type { Desired, DesiredProfile, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findRole } from '../model/observed-state.ts';
-import { isRoleTaggedOurs, ownershipOf } from '../model/identity.ts';
+import { isRoleTaggedOurs, ownershipOf } from '../model/owner.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { roleEntryOf, isEntryOf } from '../../shared/record.ts';
 

@@ -8,7 +8,7 @@ import {
 } from '../../../pkg/fargate/tags/tag-drift.ts';
 import { foldCase, hasNoTags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { areTrustPoliciesEqual } from '../../../pkg/fargate/trust-policy.ts';
-import { isRoleTaggedOurs } from '../model/identity.ts';
+import { isRoleTaggedOurs } from '../model/owner.ts';
 import type { Desired, ManagedRole, DesiredRole } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, findProfile, findRole } from '../model/observed-state.ts';
 import { type Change, type PlanPart, change, optional, ifAllMade } from '../model/change.ts';

@@ -6,7 +6,7 @@ import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { profileIdOf } from '../../shared/record.ts';
 import { type Mutation, subjectOf } from '../model/change.ts';
 import { type FoundRole, findProfile, findRole } from '../model/observed-state.ts';
-import { ownershipOf } from '../model/identity.ts';
+import { ownershipOf } from '../model/owner.ts';
 import { NOW, OWNER_TAG, POD_EXECUTION_POLICY } from '../testing/builders.ts';
 import { recordTag } from '../testing/fixtures.ts';
 import { describePlan } from '../testing/mutations.ts';

@@ -180,7 +180,7 @@ describe('plan, about the role', () => {
       ['names a role, which is ours', limitedName, alone({ ...SHARED, ...BY }), USE_SHARED],
     ],
     'for a managed role that': [
-      ['CAPA created', plain, alone(OF_CAPA), 'tag role with eks-cluster,namespace; stop: Outdated'],
+      ['CAPA created', plain, alone(OF_CAPA), 'tag role with eks-cluster,namespace; stop: ReadAgain'],
       ['CAPA created, and that spec.roleARN names', ofSpec({ roleARN: ROLE_ARN }), live(OF_CAPA), 'in order'],
       [
         'CAPA created, with a control plane that is not ready',
@@ -250,8 +250,8 @@ describe('plan, about the role', () => {
         live({ ...LOGGED, tags: { ...recording(`policy ${LOGS}`, 'tag team'), team: 'x' } }),
         'detach CloudWatchLogs; tag role with added?; tag profile with added,team?; in order',
       ],
-      ['is gone under a live profile', provisioned, live(), 'create role; attach pod policy; stop: Outdated'],
-      ['has another path', ofSpec(elsewhere), alone({}), 'strip pod policy; delete role; stop: Outdated'],
+      ['is gone under a live profile', provisioned, live(), 'create role; attach pod policy; stop: ReadAgain'],
+      ['has another path', ofSpec(elsewhere), alone({}), 'strip pod policy; delete role; stop: ReadAgain'],
       ['has another path and is used by our profile', ofSpec(elsewhere), asDesired(), 'stop: SpecDiffers'],
       [
         'has another path and is used by our profile, which has never served',

@@ -110,7 +110,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
         'adoptionPolicy is Always',
         living({ spec: { adoptionPolicy: 'Always' }, record: FULL_RECORD }),
         seen({}),
-        'tag profile with prod,owner; stop: Outdated',
+        'tag profile with prod,owner; stop: ReadAgain',
       ],
       [
         'the object retains it in a cluster that is being deleted',
@@ -143,7 +143,7 @@ describe('plan, about a profile or role whose tags were removed', () => {
         'the recorded one has only the tag of CAPA',
         recorded,
         seen(PROFILE_TAGS, { [CAPA_TAG]: 'owned' }),
-        'tag role with eks-cluster,namespace; stop: Outdated',
+        'tag role with eks-cluster,namespace; stop: ReadAgain',
       ],
       ['it has another id than the recorded one', deleted(withRole({ id: 'AROAOTHER' })), onlyRole({}), 'in order'],
       ['it is not managed', deleted(withRole({ managed: false })), onlyRole({}), 'in order'],

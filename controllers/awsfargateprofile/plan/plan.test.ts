@@ -232,7 +232,7 @@ describe('plan', () => {
         'no owner, as desired, with adoptionPolicy Always',
         always,
         withStatus('ACTIVE', {}),
-        'tag profile with prod,owner; stop: Outdated',
+        'tag profile with prod,owner; stop: ReadAgain',
       ],
       [
         'no owner, in the subnets that EKS chose, with adoptionPolicy Always',
@@ -241,13 +241,13 @@ describe('plan', () => {
           { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, privateSubnets: undefined } },
         ),
         withStatus('ACTIVE', {}),
-        'tag profile with prod,owner; stop: Outdated',
+        'tag profile with prod,owner; stop: ReadAgain',
       ],
       [
         'CAPA, beside a role that has drifted',
         plain,
         withProfile({ tags: CAPA_TAGS }, WIDE),
-        'tag profile with owner; stop: Outdated',
+        'tag profile with owner; stop: ReadAgain',
       ],
       ['CAPA, which failed to create it', plain, withStatus('CREATE_FAILED', CAPA_TAGS), RETRY],
       ['the object itself, with adoptionPolicy Never', never, asDesired(), 'in order'],
@@ -383,7 +383,7 @@ describe('plan', () => {
         'the desired profile has been ACTIVE for long, and its role is gone',
         succeeded,
         { ...withFormer({}, {}), roles: observed().roles },
-        'create role; attach pod policy; stop: Outdated',
+        'create role; attach pod policy; stop: ReadAgain',
       ],
       [
         'the profile differs from the spec, which names none',
@@ -409,7 +409,7 @@ describe('plan', () => {
         ['the profile might have been replaced', deleted({ spec: replacing }), asDesired()],
       ),
       ...withPlan(
-        'stop: Outdated',
+        'stop: ReadAgain',
         ['the profile is gone, and the roles are unread', deletion, withoutRoles(observed())],
         ['the profile is foreign, and the roles are unread', deletion, withoutRoles(FOREIGN)],
         ['the EKS cluster is gone, and the roles are unread', deletion, withoutRoles(GONE)],

@@ -20,7 +20,7 @@ import { keptRoles, removeUnwanted } from './remove.ts';
 import { adviceFor, isRoleManaged, ownProfiles, profileToShow, refusedReads } from './verdicts.ts';
 import { hasTakenOver, keptReason, transitReason } from './replace.ts';
 import { ACTIVE } from '../model/profile-status.ts';
-import { isRecreated } from '../update-record.ts';
+import { isRecreated } from '../record-after-read.ts';
 
 /**
  * Plans the changes that make AWS match the spec. Unwanted profiles and roles are deleted before new ones are created
@@ -85,7 +85,7 @@ function* planParts(desired: Desired, observed: Observed): PlanPart {
   if (endAtProfile !== undefined) return endAtProfile;
   // The check of the access entry needs the ID of the role, which is unknown if this plan creates the role.
   const found = findRole(observed.roles, role.name);
-  if (found === undefined) return newReason('Outdated', { because: 'the role of a live profile was recreated' });
+  if (found === undefined) return newReason('ReadAgain', { because: 'the role of a live profile was recreated' });
   return yield* ensureAccessEntry(desired, observed, found);
 }
 

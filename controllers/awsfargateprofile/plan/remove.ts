@@ -5,7 +5,7 @@ import { roleOwnership } from '../../../pkg/fargate/ownership.ts';
 import { roleOwnershipTags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Desired } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, foundRoles, areRolesUnread } from '../model/observed-state.ts';
-import { isRoleTaggedOurs, ownershipOf, oursOf } from '../model/identity.ts';
+import { isRoleTaggedOurs, ownershipOf, oursOf } from '../model/owner.ts';
 import { type KeptRole, type PlanPart, change, type Mutation } from '../model/change.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { removeAccessEntry } from './access-entry.ts';
@@ -21,7 +21,7 @@ export function* removeUnwanted(desired: Desired, observed: Observed): PlanPart 
     const end = yield* removeProfile(desired, observed, found);
     if (end !== undefined) return end;
   }
-  if (areRolesUnread(observed)) return newReason('Outdated', { because: 'the roles have to be read now' });
+  if (areRolesUnread(observed)) return newReason('ReadAgain', { because: 'the roles have to be read now' });
   if (canCreateStillAppear(desired, observed)) return waitForCreate(desired, 'continues with the deletion');
   for (const found of foundRoles(observed.roles)) {
     const end = yield* removeUnwantedRole(desired, observed, found);
@@ -113,7 +113,7 @@ function* removeUnwantedRole(desired: Desired, observed: Observed, found: FoundR
   yield* removeAccessEntry(desired, observed, found);
   yield change({ kind: 'deleteRole', name });
   return isSameRoleName(desired.role?.name, name)
-    ? newReason('Outdated', { because: 'the role is recreated with another path' })
+    ? newReason('ReadAgain', { because: 'the role is recreated with another path' })
     : undefined;
 }
 

@@ -5,7 +5,7 @@ import { findOverlap, isPreferred } from '../../../pkg/fargate/overlap.ts';
 import { servedIn, entryOf } from '../../shared/record.ts';
 import type { Desired } from '../model/desired-state.ts';
 import type { Observed } from '../model/observed-state.ts';
-import { isStamped, oursOf } from '../model/identity.ts';
+import { isStamped, oursOf } from '../model/owner.ts';
 import { type DrainObstacle, type Reason, newReason } from '../reasons/reasons.ts';
 import { isAsDesired, areSubnetsAsDesired, replacementFacts } from './compare.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';

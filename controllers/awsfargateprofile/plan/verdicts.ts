@@ -5,7 +5,7 @@ import { joinParts } from '../../shared/message.ts';
 import { servedIn, isEntryOf } from '../../shared/record.ts';
 import { type Advice, type Mutation, type OwnProfile, type RefusedRead, subjectOf } from '../model/change.ts';
 import type { Desired } from '../model/desired-state.ts';
-import { oursOf, ownershipOf } from '../model/identity.ts';
+import { oursOf, ownershipOf } from '../model/owner.ts';
 import { type Observed, findProfile, findRole } from '../model/observed-state.ts';
 import { type Reason, quoteIssues, messageOf, newReason } from '../reasons/reasons.ts';
 import { findRolePathProblem } from './blockers.ts';

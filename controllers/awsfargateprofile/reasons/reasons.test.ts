@@ -101,7 +101,7 @@ describe('REASONS', () => {
     const because = 'the lease may have run out';
     const unreported = [
       newReason('Conflict', {}),
-      newReason('Outdated', { because }),
+      newReason('ReadAgain', { because }),
       newReason('NotNow', { because }),
     ];
     expect(unreported.map(isUnreported)).to.deep.equal([true, true, true]);

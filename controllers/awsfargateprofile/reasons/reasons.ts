@@ -9,9 +9,9 @@ import {
   type AffectedConditionType,
   type SiblingChange,
 } from './definition.ts';
-import { pollEvery } from './polls.ts';
+import { pollEvery } from './retry-delays.ts';
 import { capitalized } from './wording.ts';
-import { AWS_CALL_REASONS } from './aws-calls.ts';
+import { AWS_CALL_REASONS } from './aws-errors.ts';
 import { SPEC_REASONS } from './spec.ts';
 import { EKS_CLUSTER_REASONS } from './eks-cluster.ts';
 import { PROFILE_REASONS } from './fargate-profile.ts';
@@ -29,13 +29,13 @@ const unreported = { nature: 'wait', unreported: true, poll: pollEvery(MOMENT), 
 export const UNREPORTED_REASONS = {
   /** Another client wrote or deleted the object. */
   Conflict: defineReason<object>(unreported),
-  /** The reconcile has read outdated data, for example because of its own change. */
-  Outdated: defineReason<{ readonly because: string }>(unreported),
+  /** What the reconcile has read is outdated, for example because of its own change. The next one makes a survey. */
+  ReadAgain: defineReason<{ readonly because: string }>(unreported),
   /** The reconcile may not continue now, for example without the lease or during a pause. */
   NotNow: defineReason<{ readonly because: string }>(unreported),
 } as const;
 
-export type { TagChange } from './aws-calls.ts';
+export type { TagChange } from './aws-errors.ts';
 export type { DrainObstacle, ReportedIssue } from './fargate-profile.ts';
 export { quoteIssues, describeObstacle, firstIssues } from './fargate-profile.ts';
 export type { Nature, AffectedConditionType, SiblingChange } from './definition.ts';

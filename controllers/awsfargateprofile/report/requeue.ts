@@ -39,7 +39,7 @@ export function requeueAfter(result: Requeued, pending: Pending, options: Requeu
   const reasons = pendingAfter(result);
   for (const reason of reasons) {
     if (reason.name === 'Conflict') return CONFLICT;
-    if (reason.name === 'Outdated') return backOff(reason.facts.because);
+    if (reason.name === 'ReadAgain') return backOff(reason.facts.because);
   }
   const jitter = 1 + JITTER * options.random.next();
   const due = reasons.map((each) => ({ reason: each, delay: delayFor(each, jitter, pending, options) }));

@@ -30,8 +30,8 @@ import type { ReconcileInputs } from '../goal/inputs.ts';
 import type { Desired, SharersSettings } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, fitsSpec } from '../model/observed-state.ts';
 import type { ControlPlaneFacts, Target } from '../goal/target.ts';
-import { identityOf } from '../model/identity.ts';
-import { updateRecord, withUnanswered } from '../update-record.ts';
+import { identityOf } from '../model/owner.ts';
+import { updateRecord, withUnanswered } from '../record-after-read.ts';
 import { seenBy } from '../observe/observe.ts';
 
 // The functions of this file build the AWSFargateProfile `team-a/web` of Cluster `prod`, and the Kubernetes objects and

@@ -2,7 +2,7 @@ import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../.
 import type { Desired } from '../model/desired-state.ts';
 import type { ReconcileEnd, Step } from '../model/change.ts';
 import { plan } from '../plan/plan.ts';
-import { recordAtEnd } from '../record-changes.ts';
+import { recordAtEnd } from '../record-around-changes.ts';
 import { type Observed, observedAfter } from '../model/observed-state.ts';
 import type { CompletedReconcile, Execution } from '../model/result.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';

@@ -8,7 +8,7 @@ import { roleNameOf } from '../../shared/profile-names.ts';
 import type { DesiredInputs } from '../desired/desired.ts';
 import { Claims } from '../guards/role-users/claims.ts';
 import type { LiveChecks } from '../guards/checks.ts';
-import type { LiveRoleUsers, RoleUsers } from '../guards/role-users/live-users.ts';
+import type { LiveRoleUsers, RoleUsers } from '../guards/role-users/live-objects.ts';
 import { RetryStore } from '../retry-state.ts';
 import { type Observed, foundRoles } from '../model/observed-state.ts';
 import type { ReconcileState } from '../guards/guards.ts';

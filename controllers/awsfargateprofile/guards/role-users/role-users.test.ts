@@ -24,7 +24,7 @@ import {
 } from '../../testing/reconcile-state.ts';
 import type { SimulatedAws } from '../../testing/simulated-aws.ts';
 import type { ReconcileState } from '../guards.ts';
-import type { RoleSharers, RoleUsers } from './live-users.ts';
+import type { RoleSharers, RoleUsers } from './live-objects.ts';
 import { roleShareable, roleUnused } from './role-users.ts';
 
 describe('roleUnused', () => {
@@ -128,7 +128,7 @@ describe('roleUnused', () => {
     const own = aSimulatedProfile({ podExecutionRoleArn: SHARED_ROLE_ARN });
     aws.profiles.set(own.name, own);
     expect(describeObstacle(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), reconcile))).to.equal(
-      'stop: Outdated',
+      'stop: ReadAgain',
     );
   });
 

@@ -6,19 +6,19 @@ import { isAddedTagKey } from '../../../../pkg/fargate/tags/tag-drift.ts';
 import { OWNER_TAG, foldCase, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
 import type { Desired } from '../../model/desired-state.ts';
-import { isManagedHere, ownershipOf } from '../../model/identity.ts';
+import { isManagedHere, ownershipOf } from '../../model/owner.ts';
 import { findProfile, findRole } from '../../model/observed-state.ts';
 import { type Mutation, isRoleRemoval, settingTakenBy } from '../../model/change.ts';
 import { DELETING } from '../../model/profile-status.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { type Guard, type Obstacle, type ReconcileState, stop } from '../guards.ts';
-import type { LiveRoleUsers, RoleInCluster, RoleSharers, RoleUsers } from './live-users.ts';
+import type { LiveRoleUsers, RoleInCluster, RoleSharers, RoleUsers } from './live-objects.ts';
 import { settingsOfSharers } from './settings.ts';
 
 // This folder finds the other users of a role that a change concerns, and their settings for it:
 //
 // - AWSFargateProfiles that want the role or have it in their record: the cached ones before the plan (settings.ts),
-//   and a live list right before the change (live-users.ts).
+//   and a live list right before the change (live-objects.ts).
 // - Fargate profiles that use the role, read from EKS.
 // - Reconciles in this process that are changing the role right now. Within a namespace, they hold the role's lock
 //   (`roleLocks` in reconcile.ts). Across namespaces, they hold a claim on the role (claims.ts).
@@ -160,7 +160,7 @@ async function findProfileUsing(
     // A create request that no record contains has created the profile meanwhile. The next reconcile deletes the
     // profile first.
     if (seen === undefined && status !== DELETING && ownershipOf(desired, lookup.right.profile).kind === 'ours')
-      return stop(newReason('Outdated', { because: `Fargate profile "${profile}" of this object has appeared` }));
+      return stop(newReason('ReadAgain', { because: `Fargate profile "${profile}" of this object has appeared` }));
     if (status !== DELETING) return keepFor(`Fargate profile "${profile}"`);
     obstacle = stop(newReason('DeletingProfile', { name: profile }));
   }

@@ -18,7 +18,7 @@ import { currentProfileNameOf, rolePathOf } from '../../../shared/profile-names.
 import { type Reason, newReason } from '../../reasons/reasons.ts';
 import type { SharersSettings } from '../../model/desired-state.ts';
 import { ACTIVE, CREATE_FAILED, DELETING } from '../../model/profile-status.ts';
-import { isInEksCluster } from './live-users.ts';
+import { isInEksCluster } from './live-objects.ts';
 
 export interface SharedRole {
   readonly name: RoleName;

@@ -13,7 +13,7 @@ import {
   recordAtEnd,
   withDrainSince,
   withoutDeletion,
-} from './record-changes.ts';
+} from './record-around-changes.ts';
 import {
   ACCOUNT,
   EKS_CLUSTER,

@@ -15,7 +15,7 @@ import {
   RECORDED,
   ROLE,
 } from '../../testing/builders.ts';
-import { type LiveRoleUsers, newLiveRoleUsers } from './live-users.ts';
+import { type LiveRoleUsers, newLiveRoleUsers } from './live-objects.ts';
 
 const { signal } = new AbortController();
 const shared = RoleName.of('shared');

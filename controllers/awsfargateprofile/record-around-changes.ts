@@ -13,8 +13,8 @@ import { activeSince, indispensablePredecessor } from './plan/replace.ts';
 import type { Desired } from './model/desired-state.ts';
 import { type Mutation, type MutationOutcome, type ReconcileEnd, isWithoutEffect, subjectOf } from './model/change.ts';
 import { type Observed, findProfile, findRole } from './model/observed-state.ts';
-import { isManagedHere, ownershipOf } from './model/identity.ts';
-import { withLast } from './update-record.ts';
+import { isManagedHere, ownershipOf } from './model/owner.ts';
+import { withLast } from './record-after-read.ts';
 import { ACTIVE } from './model/profile-status.ts';
 
 // These functions change the record before a change in AWS, after it, and at the end of a reconcile.

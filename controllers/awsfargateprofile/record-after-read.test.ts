@@ -17,7 +17,7 @@ import {
   withLostRecord,
   withRefusedRequests,
   withUnanswered,
-} from './update-record.ts';
+} from './record-after-read.ts';
 import { HERE, NOW, PROFILE, PROFILE_ID, ROLE, ROLE_ARN, aProfile, aRole } from './testing/builders.ts';
 
 const MINUTE = 60_000;
