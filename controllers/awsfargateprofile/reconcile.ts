@@ -40,7 +40,7 @@ import { execute } from './execute.ts';
 import { goalFor, type Goal, type PursueGoal } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts, type ReadLiveInputs } from './goal/inputs.ts';
 import { metadataPatch, recordPatch } from './goal/metadata.ts';
-import type { ControlPlaneFacts } from './goal/target.ts';
+import type { CreationFacts } from './goal/target.ts';
 import { mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
 import type { Guard, ReconcileState } from './guards/guards.ts';
 import { newGuards } from './guards/order.ts';
@@ -219,10 +219,10 @@ export class Reconciler {
     const { roleLocks, clusterQueues } = this.options;
     const opened = await this.openAws(before, goal, context);
     if (E.isLeft(opened)) return this.finishEarly({ object: before, end: opened.left }, goal, context);
-    const { session, controlPlaneFacts } = opened.right;
+    const { session, creationFacts } = opened.right;
     const endEarly = (object: AWSFargateProfile, end: Reason): Promise<Requeue> =>
       this.finishEarly({ object, end, isAuthenticated: true }, goal, context);
-    const inputs = await this.collectInputs(before, goal, session, controlPlaneFacts);
+    const inputs = await this.collectInputs(before, goal, session, creationFacts);
     if (E.isLeft(inputs)) return endEarly(before, inputs.left);
     const recorded = await this.prepareRecord(before, context.signal);
     if (recorded === undefined) return CONFLICT;
@@ -283,10 +283,10 @@ export class Reconciler {
     object: AWSFargateProfile,
     goal: PursueGoal,
     { signal, logger }: ReconcileContext,
-  ): Promise<E.Either<Reason, Pick<DesiredInputs, 'controlPlaneFacts'> & Pick<AwsWork, 'session'>>> {
+  ): Promise<E.Either<Reason, Pick<DesiredInputs, 'creationFacts'> & Pick<AwsWork, 'session'>>> {
     const { sessions, profiles, controlPlaneFinalizer, leadership } = this.options;
-    const controlPlaneFacts =
-      goal.controlPlaneFacts && (await holdControlPlane(controlPlaneFinalizer, goal.controlPlaneFacts, signal));
+    const creationFacts =
+      goal.creationFacts && (await holdControlPlane(controlPlaneFinalizer, goal.creationFacts, signal));
     const mutationBudget = (): Ms => mutationTimeLeft(leadership);
     const key = keyOf(object);
     const latest = (): KubeObject => {
@@ -294,7 +294,7 @@ export class Reconciler {
       return lookup.kind === 'found' ? lookup.object : object;
     };
     const opened = await openSession(sessions, object, goal, { signal, logger, mutationBudget, latest });
-    return E.isLeft(opened) ? opened : E.right({ session: opened.right, controlPlaneFacts });
+    return E.isLeft(opened) ? opened : E.right({ session: opened.right, creationFacts });
   }
 
   /** Collects everything but the facts in AWS that decides what is desired. A Left ends the reconcile. */
@@ -302,14 +302,14 @@ export class Reconciler {
     object: AWSFargateProfile,
     goal: PursueGoal,
     session: Session,
-    held: ControlPlaneFacts | undefined,
+    held: CreationFacts | undefined,
   ): Promise<E.Either<Reason, DesiredInputs>> {
     const { limits, retryStore } = this.options;
     const facts = held && (await completeEksClusterFacts(session, object, goal.target, held, limits));
     if (facts !== undefined && E.isLeft(facts)) return facts;
     return E.right({
       ...goal,
-      controlPlaneFacts: facts?.right,
+      creationFacts: facts?.right,
       account: session.account,
       limits,
       isQuotaExceeded: retryStore.get(object).waiting?.name === 'QuotaExceeded',
@@ -396,14 +396,13 @@ export class Reconciler {
         const lookup = profiles.lookup(owner);
         return lookup.kind === 'found' && E.isRight(lookup.decoded) && isUserOfRole(lookup.decoded.right, name);
       };
-      const role = sharedRole(name, inputs);
       const sharers = findRoleSharers(object, name, profiles);
-      const settings = settingsOfSharers(object, sharers, role, observed.profiles, isKnown);
-      // A glance does not show the profiles of the sharers, so it would not show the conflict.
-      if (settings.roleConflict !== undefined) retryStore.update(object, withoutSurvey);
-      return settings;
+      return settingsOfSharers(object, sharers, sharedRole(name, inputs), observed.profiles, isKnown);
     };
-    return desiredFor(object, { ...inputs, sharersSettings }, updated, observed, session.now());
+    const desired = desiredFor(object, { ...inputs, sharersSettings }, updated, observed, session.now());
+    // A glance does not show the profiles of the sharers, so it would not show the conflict.
+    if (E.isRight(desired) && hasRoleConflict(desired.right)) retryStore.update(object, withoutSurvey);
+    return desired;
   }
 
   private async planAndExecute(
@@ -426,8 +425,8 @@ export class Reconciler {
       desired,
       plan: planned,
       target,
-      controlPlane: inputs.controlPlaneFacts?.controlPlane,
-      controlPlaneTags: inputs.controlPlaneFacts?.controlPlaneTags ?? {},
+      controlPlane: inputs.creationFacts?.controlPlane,
+      controlPlaneTags: inputs.creationFacts?.controlPlaneTags ?? {},
       session,
       retry: retryStore.handleFor(before),
       queueKey,
@@ -504,13 +503,13 @@ type EarlyResult = Pick<ReconcileResult, 'object' | 'isAuthenticated'> & { reado
 
 const lookingFor = (
   object: AWSFargateProfile,
-  { target, controlPlaneFacts, isClusterLeaving }: PursueGoal,
+  { target, creationFacts, isClusterLeaving }: PursueGoal,
   { session, inputs, record }: AwsWork,
 ): Looking => ({
   object,
   identity: identityOf(object, inputs, placeOf(target, session.account), baseNameOf(object, record)),
   record,
-  isLeaving: controlPlaneFacts === undefined,
+  isLeaving: creationFacts === undefined,
   isClusterLeaving,
 });
 
@@ -521,12 +520,14 @@ function isUserOfRole(object: AWSFargateProfile, role: RoleName): boolean {
   return !isDeleting(object) && isSameRoleName(name, role);
 }
 
-const sharedRole = (name: RoleName, { target, account, limits, controlPlaneFacts }: DesiredInputs): SharedRole => ({
+const hasRoleConflict = ({ role }: Desired): boolean => role?.kind === 'managed' && role.roleConflict !== undefined;
+
+const sharedRole = (name: RoleName, { target, account, limits, creationFacts }: DesiredInputs): SharedRole => ({
   name,
   place: placeOf(target, account),
   eksCluster: target.eksCluster,
   limits,
-  controlPlaneTags: controlPlaneFacts?.controlPlaneTags ?? {},
+  controlPlaneTags: creationFacts?.controlPlaneTags ?? {},
 });
 
 /** Returns the names of the object's profiles in EKS, and of recorded profiles that EKS does not show. */
@@ -562,8 +563,8 @@ const mayRelease = ({ unwanted }: Desired, { depth }: Observed, record: ProfileR
  * Whether the finalizer may be removed without credentials: nothing was created in AWS, and only a user can fix the
  * credentials, the region, or the endpoints. During an outage the object waits, because AWS recovers without a user.
  */
-const canReleaseUnasked = (object: AWSFargateProfile, { controlPlaneFacts }: PursueGoal, reason: Reason): boolean =>
-  controlPlaneFacts === undefined &&
+const canReleaseUnasked = (object: AWSFargateProfile, { creationFacts }: PursueGoal, reason: Reason): boolean =>
+  creationFacts === undefined &&
   isNeverBegun(object) &&
   natureOf(reason) === 'human' &&
   (conditionTypeOf(reason) === 'CredentialsReady' || reason.name === 'SDKRefused');

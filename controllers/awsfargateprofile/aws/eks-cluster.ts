@@ -4,7 +4,7 @@ import type { Session } from '../../../pkg/cloud/index.ts';
 import { type OperatorLimits, findEksClusterExcess } from '../../../pkg/fargate/operator-limits.ts';
 import { isProvisioned } from '../../shared/object-state.ts';
 import { locationOf } from '../../shared/record.ts';
-import { type ControlPlaneFacts, type Target, eksClusterNotAllowed } from '../goal/target.ts';
+import { type CreationFacts, type Target, eksClusterNotAllowed } from '../goal/target.ts';
 import { hasChangeInProgress } from '../model/at-rest.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { callContext, reasonForFailure } from './failure-reasons.ts';
@@ -21,9 +21,9 @@ export async function completeEksClusterFacts(
   session: Pick<Session, 'account' | 'clusters'>,
   object: AWSFargateProfile,
   target: Target,
-  facts: ControlPlaneFacts,
+  facts: CreationFacts,
   limits: OperatorLimits,
-): Promise<E.Either<Reason, ControlPlaneFacts>> {
+): Promise<E.Either<Reason, CreationFacts>> {
   if (facts.isReadinessOfEks !== true) return E.right(facts);
   const { eksCluster: name, region } = target;
   const { account } = session;

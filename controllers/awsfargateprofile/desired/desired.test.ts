@@ -13,7 +13,7 @@ import {
   ACCOUNT,
   CAPA_TAG,
   CLUSTER_ARN,
-  CONTROL_PLANE_FACTS,
+  CREATION_FACTS,
   EKS_CLUSTER,
   HERE,
   FULL_RECORD,
@@ -136,7 +136,7 @@ describe('desiredFor', () => {
 
   it('wants the subnets of the spec, else the private ones of the control plane, else those that EKS chooses', () => {
     const subnetsOf = (spec: Partial<AWSFargateProfileSpec>, privateSubnets?: readonly string[]) => {
-      const over = { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, privateSubnets } };
+      const over = { creationFacts: { ...CREATION_FACTS, privateSubnets } };
       const { subnets, subnetSource } = desiredIn(spec, over).profile;
       return `${subnets.join()} of ${subnetSource}`;
     };
@@ -146,13 +146,10 @@ describe('desiredFor', () => {
   });
 
   describe('the desired tags', () => {
-    const controlPlaneFacts = { ...CONTROL_PLANE_FACTS, controlPlaneTags: { team: 'platform', region: 'x' } };
+    const creationFacts = { ...CREATION_FACTS, controlPlaneTags: { team: 'platform', region: 'x' } };
 
     it('are those of the controller over those of the object over those of the control plane', () => {
-      const { profile, role } = desiredIn(
-        { additionalTags: { team: 'web', [CAPA_TAG]: 'shared' } },
-        { controlPlaneFacts },
-      );
+      const { profile, role } = desiredIn({ additionalTags: { team: 'web', [CAPA_TAG]: 'shared' } }, { creationFacts });
       const others = { team: 'web', region: 'x' };
       expect(profile.tags).to.deep.equal({ ...others, ...PROFILE_TAGS });
       expect(role).to.deep.include({ tags: { ...others, ...ROLE_TAGS } });
@@ -182,7 +179,7 @@ describe('desiredFor', () => {
       it(message, () => expect(refusalOf(parts)).to.contain(message));
 
     it('a control plane without private subnets, unless the profile is there and has some', () => {
-      const over = { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, privateSubnets: [] } };
+      const over = { creationFacts: { ...CREATION_FACTS, privateSubnets: [] } };
       expect(refusalOf({}, over)).to.match(/^NoPrivateSubnets: .* team-a\/prod-control-plane has no/);
       expect(refusalOf({}, over, asDesired())).to.equal('none');
     });
@@ -277,9 +274,9 @@ describe('desiredFor', () => {
 
   it('contains the reason for which nothing may be created', () => {
     const creationBlocker = newReason('ClusterDeleting', { what: 'Cluster team-a/prod' });
-    expect(
-      desiredOf(anObject(), { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, creationBlocker } }).creationBlocker,
-    ).to.equal(creationBlocker);
+    expect(desiredOf(anObject(), { creationFacts: { ...CREATION_FACTS, creationBlocker } }).creationBlocker).to.equal(
+      creationBlocker,
+    );
   });
 
   it('has the time for which a replaced profile stays', () => {
@@ -374,7 +371,7 @@ describe('findSpecProblem, before AWS is read,', () => {
     const problem = findSpecProblem(anObject(parts), desiredInputs(over));
     return problem === undefined ? 'none' : textOf(problem);
   };
-  const noSubnets = { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, privateSubnets: [] } };
+  const noSubnets = { creationFacts: { ...CREATION_FACTS, privateSubnets: [] } };
   const limits = { limits: { policyArns: [] } };
   const policy = { spec: { roleAdditionalPolicies: [extra] } };
 
@@ -389,7 +386,7 @@ describe('findSpecProblem, before AWS is read,', () => {
       limits,
       'none',
     ],
-    ['a deletion', { spec: { selectors: [] } }, { controlPlaneFacts: undefined }, 'none'],
+    ['a deletion', { spec: { selectors: [] } }, { creationFacts: undefined }, 'none'],
     ['a spec as AWS accepts it', {}, {}, 'none'],
   ] as const)
     it(`tells ${problem} of ${situation}`, () => expect(problemOf(parts, over).split(':')[0]).to.equal(problem));

@@ -20,7 +20,7 @@ import { baseNameOf } from '../../shared/profile-names.ts';
 import type { Desired, DesiredResources, DesiredRole, SharersSettings } from '../model/desired-state.ts';
 import { findRole, fitsSpec, type Observed } from '../model/observed-state.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
-import type { ControlPlaneFacts, Target, TargetSource } from '../goal/target.ts';
+import type { CreationFacts, Target, TargetSource } from '../goal/target.ts';
 import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/owner.ts';
 import type { UpdatedRecord } from '../record-after-read.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
@@ -32,7 +32,7 @@ export interface DesiredInputs {
   readonly target: Target;
   readonly targetSource: TargetSource;
   /** `undefined` if nothing may be created or corrected, for example because the object is being deleted. */
-  readonly controlPlaneFacts: ControlPlaneFacts | undefined;
+  readonly creationFacts: CreationFacts | undefined;
   readonly unwanted: UnwantedPolicy;
   /** Whether the EKS cluster is being deleted. */
   readonly isClusterLeaving: boolean;
@@ -45,7 +45,7 @@ export interface DesiredInputs {
 }
 
 /**
- * Without `controlPlaneFacts`, no profile or role is desired. A Left says why AWS cannot fulfill the spec. `awsTime` is
+ * Without `creationFacts`, no profile or role is desired. A Left says why AWS cannot fulfill the spec. `awsTime` is
  * AWS's time as of its last answer, in ms since 1970.
  */
 export function desiredFor(
@@ -55,11 +55,11 @@ export function desiredFor(
   observed: Observed,
   awsTime: Ms,
 ): E.Either<Reason, Desired> {
-  const { target, controlPlaneFacts, unwanted, abandonment, limits } = inputs;
+  const { target, creationFacts, unwanted, abandonment, limits } = inputs;
   const place = placeOf(target, inputs.account);
   const byRecord = ownerOf(object, identityOf(object, inputs, place, baseNameOf(object, record)));
   const identity = identityOf(object, inputs, place, baseNameOf(object, withoutForeign(record, byRecord, observed)));
-  const isLeaving = controlPlaneFacts === undefined;
+  const isLeaving = creationFacts === undefined;
   const common = {
     ...ownerOf(object, identity),
     userProvidedRole: object.spec.roleARN,
@@ -78,7 +78,7 @@ export function desiredFor(
     isSpecFixed: isSpecFixed(object),
     isQuotaExceeded: inputs.isQuotaExceeded,
     isUnproven: inputs.targetSource === 'unreadyControlPlane' && record.in.kind !== 'none',
-    creationBlocker: controlPlaneFacts?.creationBlocker,
+    creationBlocker: creationFacts?.creationBlocker,
     // The operator's limits do not block a deletion.
     limits: isLeaving ? NO_LIMITS : limits,
     excess: isLeaving ? [] : findExcess(object.spec, limits, place),
@@ -120,7 +120,7 @@ function withoutForeign(
 
 /** Finds problems that are known without reading AWS, so that a waiting object reports them immediately. */
 export function findSpecProblem(object: AWSFargateProfile, inputs: DesiredInputs): Reason | undefined {
-  if (inputs.controlPlaneFacts === undefined) return undefined;
+  if (inputs.creationFacts === undefined) return undefined;
   const record = recordOf(object);
   const place = placeOf(inputs.target, inputs.account);
   const base = baseNameOf(object, record);
@@ -149,15 +149,15 @@ function desiredProfileAndRole(
     readonly isThere?: boolean;
   },
 ): E.Either<Reason, DesiredResources> {
-  const { controlPlaneFacts } = inputs;
-  if (controlPlaneFacts === undefined) throw new TypeError('nothing is desired');
-  const profile = desiredProfile(object, controlPlaneFacts, common.identity, { name, isThere });
+  const { creationFacts } = inputs;
+  if (creationFacts === undefined) throw new TypeError('nothing is desired');
+  const profile = desiredProfile(object, creationFacts, common.identity, { name, isThere });
   if (E.isLeft(profile)) return profile;
   // EKS cannot change the role of a profile, so the role that the profile uses takes precedence over a computed name.
   const inUse = existing && parseRoleArn(existing.podExecutionRoleArn)?.name;
   const { capaRoleNames } = common.identity;
   const isKept = inUse !== undefined && (capaRoleNames.includes(inUse) || isOwnRole(inUse));
-  const role = desiredRole(object, controlPlaneFacts, common, {
+  const role = desiredRole(object, creationFacts, common, {
     inUse: isKept ? inUse : undefined,
     sharersSettings: inputs.sharersSettings,
   });

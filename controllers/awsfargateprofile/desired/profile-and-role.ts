@@ -18,12 +18,12 @@ import type {
   DesiredRole,
   SharersSettings,
 } from '../model/desired-state.ts';
-import type { ControlPlaneFacts } from '../goal/target.ts';
+import type { CreationFacts } from '../goal/target.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 
 export function desiredProfile(
   object: AWSFargateProfile,
-  controlPlaneFacts: ControlPlaneFacts,
+  creationFacts: CreationFacts,
   identity: ObjectIdentity,
   { name, isThere }: { readonly name: ProfileName; readonly isThere: boolean },
 ): E.Either<Reason, DesiredProfile> {
@@ -39,9 +39,9 @@ export function desiredProfile(
   if (spec.selectors === undefined || spec.selectors.length === 0) {
     return invalid('spec.selectors is empty, but a Fargate profile requires at least one selector');
   }
-  const subnets = desiredSubnets(object, controlPlaneFacts, isThere);
+  const subnets = desiredSubnets(object, creationFacts, isThere);
   if (subnets === undefined) {
-    const { controlPlane } = controlPlaneFacts;
+    const { controlPlane } = creationFacts;
     return E.left(
       newReason('NoPrivateSubnets', { controlPlane: controlPlane === undefined ? '' : keyText(controlPlane) }),
     );
@@ -52,12 +52,12 @@ export function desiredProfile(
     selectors: toSelectors(spec.selectors ?? []),
     tags,
     additions,
-  }))(profileTags(identity, object, controlPlaneFacts.controlPlaneTags));
+  }))(profileTags(identity, object, creationFacts.controlPlaneTags));
 }
 
 export function desiredRole(
   object: AWSFargateProfile,
-  controlPlaneFacts: ControlPlaneFacts,
+  creationFacts: CreationFacts,
   { identity, place, limits }: Pick<Desired, 'identity' | 'place' | 'limits'>,
   {
     inUse,
@@ -103,7 +103,7 @@ export function desiredRole(
       ...(permissionsBoundary === undefined || isBoundaryFromLimits ? [] : [boundaryAddition(permissionsBoundary)]),
     ],
     ...(permissionsBoundary !== undefined && { permissionsBoundary }),
-  }))(roleTags(identity, object, controlPlaneFacts.controlPlaneTags));
+  }))(roleTags(identity, object, creationFacts.controlPlaneTags));
 }
 
 const NO_SHARERS: SharersSettings = { roleConflict: undefined, keysOfOthers: [], unknownUsers: [] };
@@ -127,7 +127,7 @@ const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvali
  */
 function desiredSubnets(
   { spec }: AWSFargateProfile,
-  { privateSubnets }: ControlPlaneFacts,
+  { privateSubnets }: CreationFacts,
   isThere: boolean,
 ): Pick<DesiredProfile, 'subnets' | 'subnetSource'> | undefined {
   if (isFilled(spec.subnetIDs)) return { subnets: spec.subnetIDs, subnetSource: 'spec' };

@@ -101,9 +101,9 @@ function wordOf(goal: Goal): string {
     case 'hold':
       return `hold: ${goal.reason.name}`;
     case 'pursue': {
-      const what = goal.controlPlaneFacts === undefined ? `nothing, ${goal.unwanted} the rest` : 'all';
+      const what = goal.creationFacts === undefined ? `nothing, ${goal.unwanted} the rest` : 'all';
       const where = goal.target.region === RECORDED.region ? '' : ` in ${goal.target.region}`;
-      const bar = goal.controlPlaneFacts?.creationBlocker;
+      const bar = goal.creationFacts?.creationBlocker;
       return `pursue ${what}${where}${bar === undefined ? '' : `, create nothing: ${bar.name}`}`;
     }
     default:
@@ -447,7 +447,7 @@ describe('goalFor', () => {
         identity: renewed,
         controlPlaneUid: 'uid-of-cp',
       });
-      expect(pursued(given).controlPlaneFacts).to.deep.equal({
+      expect(pursued(given).creationFacts).to.deep.equal({
         controlPlaneTags: { team: 'a' },
         privateSubnets: ['subnet-0c'],
         controlPlane: { namespace: 'team-a', name: 'prod-control-plane' },
@@ -462,7 +462,7 @@ describe('goalFor', () => {
         [given, { team: 'a' }, { namespace: 'team-a', name: 'prod-control-plane' }],
         [inEks(begun), {}, undefined],
       ] as const)
-        expect(pursued(inputsOf).controlPlaneFacts).to.deep.include({ ...facts, controlPlaneTags, controlPlane: key });
+        expect(pursued(inputsOf).creationFacts).to.deep.include({ ...facts, controlPlaneTags, controlPlane: key });
     });
 
     it('the default EKS cluster name of Cluster API Provider AWS for a control plane without a name', () => {

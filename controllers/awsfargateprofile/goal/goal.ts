@@ -1,7 +1,7 @@
 import type { Abandonment } from '../reasons/wording.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import {
-  type ControlPlaneFacts,
+  type CreationFacts,
   type Target,
   type TargetSource,
   clusterKey,
@@ -49,14 +49,14 @@ export type Goal =
   /** The finalizer is removed without a call to AWS, because nothing was created there or deletionPolicy is Retain. */
   | { readonly kind: 'release' }
   /**
-   * `controlPlaneFacts` is `undefined` if nothing is desired: the object is being deleted, or its EKS cluster is being
+   * `creationFacts` is `undefined` if nothing is desired: the object is being deleted, or its EKS cluster is being
    * deleted and deletionPolicy is Retain.
    */
   | {
       readonly kind: 'pursue';
       readonly target: Target;
       readonly targetSource: TargetSource;
-      readonly controlPlaneFacts: ControlPlaneFacts | undefined;
+      readonly creationFacts: CreationFacts | undefined;
       readonly unwanted: UnwantedPolicy;
       /** Whether the EKS cluster is being deleted too. */
       readonly isClusterLeaving: boolean;
@@ -133,7 +133,7 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
     kind: 'pursue',
     target,
     targetSource: 'controlPlane',
-    controlPlaneFacts: facts,
+    creationFacts: facts,
     unwanted: 'delete',
     isClusterLeaving: false,
   };
@@ -187,7 +187,7 @@ const leave = (
   kind: 'pursue',
   target,
   targetSource,
-  controlPlaneFacts: undefined,
+  creationFacts: undefined,
   unwanted,
   isClusterLeaving: isClusterLeaving(inputs),
   abandonment: abandonmentFor(inputs),

@@ -14,7 +14,7 @@ import { newReason } from '../reasons/reasons.ts';
 import {
   type ObjectParts,
   ABSENT,
-  CONTROL_PLANE_FACTS,
+  CREATION_FACTS,
   HERE,
   MOVED,
   FULL_RECORD,
@@ -33,7 +33,7 @@ const PURSUE: Goal = {
   kind: 'pursue',
   target: TARGET,
   targetSource: 'controlPlane',
-  controlPlaneFacts: CONTROL_PLANE_FACTS,
+  creationFacts: CREATION_FACTS,
   unwanted: 'delete',
   isClusterLeaving: false,
 };

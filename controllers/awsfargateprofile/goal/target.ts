@@ -37,7 +37,11 @@ export interface Target {
  */
 export type TargetSource = 'controlPlane' | 'unreadyControlPlane' | 'record';
 
-export interface ControlPlaneFacts {
+/**
+ * What the controller has to know before it creates or corrects something. Most of it comes from the control plane, if
+ * there is one.
+ */
+export interface CreationFacts {
   /** The control plane's tags. The resources of an object with spec.eksCluster do not get these tags. */
   readonly controlPlaneTags: Tags;
   /** Subnet IDs. `undefined` for an object with spec.eksCluster: if the spec sets no subnets, EKS chooses them. */
@@ -56,7 +60,7 @@ export interface ControlPlaneFacts {
 
 export interface FoundTarget {
   readonly target: Target;
-  readonly facts: ControlPlaneFacts;
+  readonly facts: CreationFacts;
 }
 
 export function findTarget(inputs: ReconcileInputs): E.Either<Reason, FoundTarget> {
@@ -167,11 +171,7 @@ function targetOfCluster({ object, controlPlane }: ReconcileInputs, cluster: Clu
     : E.right({ target, facts: factsOf(object, cluster, controlPlane.object) });
 }
 
-const factsOf = (
-  object: AWSFargateProfile,
-  cluster: Cluster,
-  controlPlane: AWSManagedControlPlane,
-): ControlPlaneFacts => ({
+const factsOf = (object: AWSFargateProfile, cluster: Cluster, controlPlane: AWSManagedControlPlane): CreationFacts => ({
   controlPlaneTags: controlPlane.additionalTags,
   privateSubnets: privateSubnets(controlPlane.subnets),
   controlPlane: keyOf(controlPlane),

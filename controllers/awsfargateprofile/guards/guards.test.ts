@@ -4,7 +4,7 @@ import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import type { Mutation } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import { mutationKey, withRefusal } from '../retry-state.ts';
-import { CONTROL_PLANE_FACTS, FULL_RECORD, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
+import { CREATION_FACTS, FULL_RECORD, ROLE, aDeletedObject, anObject } from '../testing/builders.ts';
 import { READY } from '../testing/completed-reconcile.ts';
 import {
   CONSTRUCTIVE,
@@ -161,7 +161,7 @@ describe('newGuards', () => {
     const controlPlaneFinalizer = { add: () => expect.fail('added'), confirm: () => expect.fail('confirmed') };
     const reconcile = { ...reconcileStateFor(awsWith()), controlPlane: undefined };
     expect(await obstacleTo(CREATE_ROLE, reconcile, newServices({ controlPlaneFinalizer }))).to.equal('go');
-    const facts = { ...CONTROL_PLANE_FACTS, controlPlane: undefined };
+    const facts = { ...CREATION_FACTS, controlPlane: undefined };
     expect(await holdControlPlane(controlPlaneFinalizer, facts, reconcile.signal)).to.equal(facts);
   });
 

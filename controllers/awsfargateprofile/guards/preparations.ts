@@ -17,7 +17,7 @@ import { interruptionBy } from '../plan/verdicts.ts';
 import { statusBefore } from '../report/status.ts';
 import { type Guard, type Obstacle, stop, type ReconcileState } from './guards.ts';
 import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
-import type { ControlPlaneFacts } from '../goal/target.ts';
+import type { CreationFacts } from '../goal/target.ts';
 import { describeTransit } from '../model/profile-status.ts';
 
 export interface PreparationServices {
@@ -134,9 +134,9 @@ async function askAgain(
  */
 export async function holdControlPlane(
   finalizer: Pick<ControlPlaneFinalizer, 'add'>,
-  facts: ControlPlaneFacts,
+  facts: CreationFacts,
   signal: AbortSignal,
-): Promise<ControlPlaneFacts> {
+): Promise<CreationFacts> {
   const { controlPlane } = facts;
   if (facts.creationBlocker !== undefined || controlPlane === undefined) return facts;
   return { ...facts, creationBlocker: blockerFor(await finalizer.add(controlPlane, signal), controlPlane) };

@@ -8,7 +8,7 @@ import type { Plan } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import {
   type ObjectParts,
-  CONTROL_PLANE_FACTS,
+  CREATION_FACTS,
   HERE,
   NAMESPACE_TAG,
   FULL_RECORD,
@@ -238,7 +238,7 @@ describe('plan', () => {
         'no owner, in the subnets that EKS chose, with adoptionPolicy Always',
         living(
           { spec: { adoptionPolicy: 'Always' } },
-          { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, privateSubnets: undefined } },
+          { creationFacts: { ...CREATION_FACTS, privateSubnets: undefined } },
         ),
         withStatus('ACTIVE', {}),
         'tag profile with prod,owner; stop: ReadAgain',

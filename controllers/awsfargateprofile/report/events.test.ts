@@ -15,7 +15,7 @@ import { isDeleting } from '../../shared/object-state.ts';
 import type { Mutation, MutationOutcome, Step } from '../model/change.ts';
 import { type Reason, type ReportedIssue, messageOf, newReason } from '../reasons/reasons.ts';
 import {
-  CONTROL_PLANE_FACTS,
+  CREATION_FACTS,
   HERE,
   FULL_RECORD,
   NOW,
@@ -268,7 +268,7 @@ describe('the event about a profile that was ACTIVE and no longer exists', () =>
   const MISSING = `Warning MissingEKSFargateProfile: EKS fargate profile ${PROFILE} ${GONE}`;
   const RECREATED = `${MISSING} The controller recreates the profile.`;
   const creationBlocker = newReason('ClusterDeleting', { what: 'Cluster team-a/prod' });
-  const blocked = { controlPlaneFacts: { ...CONTROL_PLANE_FACTS, creationBlocker } };
+  const blocked = { creationFacts: { ...CREATION_FACTS, creationBlocker } };
   const former = ProfileName.of(`former-${PROFILE}`);
   const predecessor = anObject({ status: { predecessors: [{ name: former, status: 'ACTIVE' }] } });
   const missingEvents = (

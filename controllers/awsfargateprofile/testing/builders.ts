@@ -29,7 +29,7 @@ import { type DesiredInputs, desiredFor } from '../desired/desired.ts';
 import type { ReconcileInputs } from '../goal/inputs.ts';
 import type { Desired, SharersSettings } from '../model/desired-state.ts';
 import { type FoundRole, type Observed, fitsSpec } from '../model/observed-state.ts';
-import type { ControlPlaneFacts, Target } from '../goal/target.ts';
+import type { CreationFacts, Target } from '../goal/target.ts';
 import { identityOf } from '../model/owner.ts';
 import { updateRecord, withUnanswered } from '../record-after-read.ts';
 import { seenBy } from '../observe/observe.ts';
@@ -70,7 +70,7 @@ export const TARGET: Target = {
   identity: undefined,
 };
 
-export const CONTROL_PLANE_FACTS: ControlPlaneFacts = {
+export const CREATION_FACTS: CreationFacts = {
   controlPlaneTags: {},
   privateSubnets: ['subnet-0a', 'subnet-0b'],
   controlPlane: { namespace: 'team-a', name: 'prod-control-plane' },
@@ -180,7 +180,7 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
   return {
     target: TARGET,
     targetSource: 'controlPlane',
-    controlPlaneFacts: CONTROL_PLANE_FACTS,
+    creationFacts: CREATION_FACTS,
     unwanted: 'delete',
     isClusterLeaving: over.abandonment === 'removeFinalizer',
     account: ACCOUNT,
@@ -220,9 +220,9 @@ export function updatedRecordFor(
     unanswered: withUnanswered({}, record, 0),
     now: age,
     takeOver: [],
-    fitsSpec: (profile) => given.controlPlaneFacts !== undefined && fitsSpec(object, identity, profile, () => true),
+    fitsSpec: (profile) => given.creationFacts !== undefined && fitsSpec(object, identity, profile, () => true),
     isExpected: ({ name }) =>
-      given.controlPlaneFacts === undefined || isReplaceable(object) || isNamedAfter(name, identity.profileName),
+      given.creationFacts === undefined || isReplaceable(object) || isNamedAfter(name, identity.profileName),
   });
 }
 
@@ -230,7 +230,7 @@ export const desiredOfDeletion = (
   object: AWSFargateProfile = aDeletedObject(),
   over: Partial<DesiredInputs> = {},
   seen: Observed = observed(),
-): Desired => desiredOf(object, { controlPlaneFacts: undefined, ...over }, seen);
+): Desired => desiredOf(object, { creationFacts: undefined, ...over }, seen);
 
 /** Returns the Fargate profile of the AWSFargateProfile `team-a/web`: ACTIVE, and as in the spec. */
 export function aProfile(over: Partial<FargateProfile> = {}): FargateProfile {

@@ -12,7 +12,7 @@ import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Plan } from '../model/change.ts';
 import { newReason } from '../reasons/reasons.ts';
 import {
-  CONTROL_PLANE_FACTS,
+  CREATION_FACTS,
   EKS_CLUSTER,
   HERE,
   NAMESPACE_TAG,
@@ -214,7 +214,7 @@ export function planFor(situation: Situation): Planned | undefined {
   const { object, isDeleted, isBlocked, isQuotaExceeded, seen, age } = situation;
   const creationBlocker = isBlocked ? newReason('ClusterDeleting', { what: 'Cluster team-a/prod' }) : undefined;
   const inputs: Partial<DesiredInputs> = {
-    controlPlaneFacts: isDeleted ? undefined : { ...CONTROL_PLANE_FACTS, creationBlocker },
+    creationFacts: isDeleted ? undefined : { ...CREATION_FACTS, creationBlocker },
     isQuotaExceeded,
   };
   const desired = desiredFor(object, desiredInputs(inputs), updatedRecordFor(object, seen, inputs, age), seen, NOW);

@@ -153,7 +153,7 @@ export function reconcileStateFor(
   over: Partial<DesiredInputs> = {},
 ): ReconcileState & { readonly session: SimulatedSession } {
   const seen = observedIn(aws, object);
-  const desired = desiredOf(object, { ...(isDeleting(object) && { controlPlaneFacts: undefined }), ...over }, seen);
+  const desired = desiredOf(object, { ...(isDeleting(object) && { creationFacts: undefined }), ...over }, seen);
   return {
     object,
     record: desired.record,
@@ -161,7 +161,7 @@ export function reconcileStateFor(
     observed: seen,
     target: TARGET,
     controlPlane: isDeleting(object) ? undefined : { namespace: 'team-a', name: 'prod-control-plane' },
-    controlPlaneTags: desiredInputs(over).controlPlaneFacts?.controlPlaneTags ?? {},
+    controlPlaneTags: desiredInputs(over).creationFacts?.controlPlaneTags ?? {},
     desired,
     plan: plan(desired, seen),
     session: sessionOn(aws),
