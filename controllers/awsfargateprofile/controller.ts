@@ -32,7 +32,7 @@ import { onlyUnderOurSchema } from './unreadable.ts';
 import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
 import { newLiveChecks } from './guards/checks.ts';
 import { newLiveRoleUsers } from './guards/role-users/live-objects.ts';
-import type { EventSpec } from './report/events.ts';
+import type { EventSpec } from './report/step-events.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { RetryStore } from './retry-state.ts';
 import { type ReconcilerOptions, Reconciler } from './reconcile.ts';

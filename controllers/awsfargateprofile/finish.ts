@@ -23,15 +23,14 @@ import {
 } from './retry-state.ts';
 import { type Pending, type RequeueOptions, requeueAfter } from './report/requeue.ts';
 import {
-  type EventSpec,
   RESUMED_DELETION,
   eventsAfter,
-  eventsForSteps,
   releasedEvent,
   announcedBy,
   retainedEvent,
   warningFor,
 } from './report/events.ts';
+import { type EventSpec, eventsForSteps } from './report/step-events.ts';
 import type { Competition } from './overlap/condition.ts';
 import { pausedStatus, statusAfter } from './report/status.ts';
 import { CONFLICT, DONE } from '../shared/requeue.ts';

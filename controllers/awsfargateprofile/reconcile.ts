@@ -61,7 +61,8 @@ import { type Looking, type ProfilesAndRoles, look, mayFitSpec, seenBy } from '.
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, recordAtEnd, withoutDeletion } from './record-around-changes.ts';
 import { type RetryStore, isSurveyDue, withSurvey, withoutSurvey } from './retry-state.ts';
-import { IGNORED_DELETION, type EventSpec, abandonedEvents, warningFor } from './report/events.ts';
+import { IGNORED_DELETION, abandonedEvents, warningFor } from './report/events.ts';
+import type { EventSpec } from './report/step-events.ts';
 import { Finisher } from './finish.ts';
 import type { Competition } from './overlap/condition.ts';
 import { reportUndecodable } from './unreadable.ts';

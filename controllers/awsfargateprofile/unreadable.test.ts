@@ -8,7 +8,7 @@ import { json, MemoryLogger } from 'controller-runtime/testing';
 import { decodeAWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { NO_LIMITS } from '../../pkg/fargate/operator-limits.ts';
 import { newTypedCaches } from '../shared/caches.ts';
-import type { EventSpec } from './report/events.ts';
+import type { EventSpec } from './report/step-events.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
 import { type Api, PROFILE_KIND, newApi } from './testing/api.ts';
 import { onlyUnderOurSchema, reportUndecodable } from './unreadable.ts';

@@ -6,7 +6,8 @@ import {
   type AWSFargateProfileStatus,
 } from '../../api/v1beta2/index.ts';
 import { conditionOf, conditionUpdate, mergeConditions } from './report/condition-list.ts';
-import { type EventSpec, eventsAfter } from './report/events.ts';
+import { eventsAfter } from './report/events.ts';
+import type { EventSpec } from './report/step-events.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import { CONFLICT, DONE } from '../shared/requeue.ts';
 import * as E from 'fp-ts/lib/Either.js';
