@@ -9,7 +9,7 @@ import type { RecordedProfile } from '../shared/record.ts';
 import { plan } from './plan/plan.ts';
 import { execute } from './execute.ts';
 import type { ReconcileState } from './guards/guards.ts';
-import { newGuards } from './guards/order.ts';
+import { newGuards } from './guards/guard-order.ts';
 import type { ClusterQueueWait } from './cluster-queue.ts';
 import { type Mutation, type Plan, change, optional, ifAllMade } from './model/change.ts';
 import { type Execution, reasonOf } from './model/result.ts';

@@ -39,7 +39,7 @@ import {
   roleUsers,
 } from './testing/reconcile-state.ts';
 import type { ReconcileState } from './guards/guards.ts';
-import { newGuards } from './guards/order.ts';
+import { newGuards } from './guards/guard-order.ts';
 
 // These tests show which roles stay in AWS although the object no longer needs them, and which events report this. The
 // tests in guards/role-users cover who uses a role.

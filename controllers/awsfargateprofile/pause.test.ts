@@ -8,7 +8,7 @@ import { goalFor } from './goal/goal.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
 import { newLiveChecks, noLiveBlocker } from './guards/checks.ts';
 import { findObstacle } from './guards/guards.ts';
-import { newGuards } from './guards/order.ts';
+import { newGuards } from './guards/guard-order.ts';
 import { RetryStore } from './retry-state.ts';
 import type { Execution } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';

@@ -43,7 +43,7 @@ import { metadataPatch, recordPatch } from './goal/metadata.ts';
 import type { CreationFacts } from './goal/target.ts';
 import { mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
 import type { Guard, ReconcileState } from './guards/guards.ts';
-import { newGuards } from './guards/order.ts';
+import { newGuards } from './guards/guard-order.ts';
 import { holdControlPlane, reasonForWait } from './guards/preparations.ts';
 import { Claims } from './guards/role-users/claims.ts';
 import type { LiveRoleUsers } from './guards/role-users/live-objects.ts';
@@ -120,7 +120,7 @@ export interface ReconcilerOptions {
  * objects have precedence for the settings of a shared role. A deleted object desires nothing.
  * 5. `planAndExecute`: plans all changes, and makes them one by one until a required one fails. Once the desired profile
  * serves pods, the removal of its predecessors follows as `leftovers`, whose failure does not change Ready. Before each
- * change, the guards that are about it run (guards/order.ts): they check whether it is allowed now, or prepare it.
+ * change, the guards that are about it run (guards/guard-order.ts): they check whether it is allowed now, or prepare it.
  * 6. `finish` (finish.ts): writes the record, the status, and events, and chooses the time of the next reconcile
  * (report/requeue.ts). If nothing of the object is left in AWS, `finish` only removes the finalizer.
  *

@@ -13,7 +13,7 @@ import { type AWSFargateProfile, describeProblems } from '../../api/v1beta2/inde
 import { BY_CLUSTER, BY_EKS_CLUSTER, BY_OWNER, mayBePaused, referrersOf } from '../shared/caches.ts';
 import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 import { type ClusterState, type ControlPlanes, planFinalizers, profilesToDelete, teardownCause } from './decide.ts';
-import { type ProfileDeleterOptions, ProfileDeleter } from './delete-profiles.ts';
+import { type ProfileDeleterOptions, ProfileDeleter } from './delete-in-batches.ts';
 import { DONE, LEASE_EXPIRED, backOff } from '../shared/requeue.ts';
 import { ACCOUNT_UNKNOWN, PROFILE_LEFT } from './requeue.ts';
 import { type FinalizerSyncOptions, FinalizerSync } from './sync-control-plane-finalizer.ts';

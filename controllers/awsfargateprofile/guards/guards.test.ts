@@ -31,7 +31,7 @@ import {
   roleUsers,
 } from '../testing/reconcile-state.ts';
 import { type ReconcileState, findObstacle } from './guards.ts';
-import { newGuards } from './order.ts';
+import { newGuards } from './guard-order.ts';
 import { holdControlPlane } from './preparations.ts';
 
 const SIBLING = anObject({ metadata: { name: 'api', uid: 'uid-of-api' } });

@@ -82,7 +82,10 @@ export function isStamped(owner: Owner, found: FargateProfile): boolean {
   return ownership.kind === 'ours' && ownership.stamped;
 }
 
-/** Returns the profiles whose tags show that they are this owner's. Their names do not count. */
+/**
+ * Returns the profiles whose tags show that they are this owner's. Their names do not count. Another management cluster
+ * may have created some of them for a copy of the object (managed-elsewhere.ts).
+ */
 export const oursOf = (owner: Owner, profiles: readonly FargateProfile[]): readonly FargateProfile[] =>
   profiles.filter((found) => ownershipOf(owner, found).kind === 'ours');
 

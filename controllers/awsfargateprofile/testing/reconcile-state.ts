@@ -12,7 +12,7 @@ import type { LiveRoleUsers, RoleUsers } from '../guards/role-users/live-objects
 import { RetryStore } from '../retry-state.ts';
 import { type Observed, foundRoles } from '../model/observed-state.ts';
 import type { ReconcileState } from '../guards/guards.ts';
-import type { GuardServices } from '../guards/order.ts';
+import type { GuardServices } from '../guards/guard-order.ts';
 import {
   ACCOUNT,
   EKS_CLUSTER,
