@@ -27,7 +27,7 @@ import {
 } from '../shared/record.ts';
 import { hasFinalizer, isDeleting, isReplaceable, isStatusLost } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
-import { baseNameOf, roleNameOf, usedRoleNameOf } from '../shared/profile-names.ts';
+import { baseNameOf, roleNameOf, usedRoleNamesOf } from '../shared/profile-names.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { completeEksClusterFacts } from './aws/eks-cluster.ts';
@@ -517,8 +517,8 @@ const lookingFor = (
 /** Whether the object is not being deleted, and uses the role. */
 function isUserOfRole(object: AWSFargateProfile, role: RoleName): boolean {
   const { roleARN } = object.spec;
-  const name = roleARN === undefined ? usedRoleNameOf(object) : parseRoleArn(roleARN)?.name;
-  return !isDeleting(object) && isSameRoleName(name, role);
+  const names = roleARN === undefined ? usedRoleNamesOf(object) : [parseRoleArn(roleARN)?.name];
+  return !isDeleting(object) && names.some((name) => isSameRoleName(name, role));
 }
 
 const hasRoleConflict = ({ role }: Desired): boolean => role?.kind === 'managed' && role.roleConflict !== undefined;

@@ -179,7 +179,7 @@ function withActiveSince(
 
 /**
  * Records that the role's access entry was checked. The ID of another owner's role is recorded too, because it shows
- * later whether the role was recreated. The role in use comes last, and `usedRoleNameOf` relies on that.
+ * later whether the role was recreated. The role in use comes last, and `usedRoleNamesOf` relies on that.
  */
 function withCheckedRole(
   roles: readonly RecordedRole[],

@@ -20,7 +20,7 @@ import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
  */
 export interface RetryState {
   /** Why the object waits, and since when it has waited for this reason without a break. */
-  readonly waiting?: { readonly name: ReasonName; readonly since: Ms };
+  readonly waiting?: { readonly name: ReasonName; readonly since: Ms; readonly contradictory?: string };
   /**
    * The failed changes, oldest first. There can be several, because a refused optional change does not end a reconcile.
    */
@@ -73,7 +73,10 @@ export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>,
 }
 
 export function withWait(state: RetryState, reason: Reason, now: Ms): RetryState {
-  return state.waiting?.name === reason.name ? state : { ...state, waiting: { name: reason.name, since: now } };
+  const contradictory = reason.name === 'AWSError' ? reason.facts.contradictory : undefined;
+  return state.waiting?.name === reason.name && state.waiting.contradictory === contradictory
+    ? state
+    : { ...state, waiting: { name: reason.name, since: now, ...(contradictory !== undefined && { contradictory }) } };
 }
 
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
@@ -95,7 +98,7 @@ export function withSuccess(
   const removing = notices.find(({ name }) => name === 'Draining' || name === 'RemovingPredecessor');
   // A refusal has its own time, so the wait of the replacement continues next to it.
   const failing = notices.find(({ name }) => name === 'Propagating' || name === 'AWSError');
-  const first = removing ?? reported[0]?.reason ?? failing;
+  const first = removing ?? failing ?? reported[0]?.reason;
   return {
     ...kept,
     ...(removing !== undefined && recovery !== undefined && { recovery }),

@@ -41,7 +41,7 @@ import {
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
 import { controlPlaneReference } from './control-plane/joined-control-plane.ts';
 import { formatLocation, readRecord } from './record.ts';
-import { usedRoleNameOf } from './profile-names.ts';
+import { usedRoleNamesOf } from './profile-names.ts';
 import { turnOrderOf, wantsTurn } from './turn-order.ts';
 
 /** By `namespace/name` of the Cluster. */
@@ -53,7 +53,7 @@ export const BY_CLUSTER = 'cluster';
 export const BY_EKS_CLUSTER = 'eksCluster';
 /** AWSFargateProfiles with spec.clusterName, by namespace and name of the EKS cluster in status. */
 const BY_RECORDED_EKS_CLUSTER = 'recordedEksCluster';
-/** By namespace and requested role, in lower case. The name, maybe a hash, is computed once per object version. */
+/** By namespace and used role, in lower case. The name, maybe a hash, is computed once per object version. */
 export const BY_ROLE = 'role';
 /** By account, region, and name of the EKS cluster that AWS has confirmed. */
 export const BY_LOCATION = 'location';
@@ -231,8 +231,9 @@ export const PROFILE_INDEXES = {
 
 /** Returns the key of the object's role in {@link BY_ROLE}, or nothing if the controller does not manage the role. */
 function rolesOf(decoded: Decoded<AWSFargateProfile>): readonly string[] {
-  const name = isRight(decoded) ? usedRoleNameOf(decoded.right) : undefined;
-  return name === undefined || !isRight(decoded) ? [] : [roleKeyOf(decoded.right.metadata.namespace, name)];
+  if (!isRight(decoded)) return [];
+  const names = usedRoleNamesOf(decoded.right);
+  return [...new Set(names.map((name) => roleKeyOf(decoded.right.metadata.namespace, name)))];
 }
 
 /** Returns the key of a role in {@link BY_ROLE}. IAM ignores case in names. */

@@ -40,16 +40,18 @@ export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
 }
 
 /**
- * Returns the name of the managed role that the object uses, as far as the object shows. If a client removed
- * spec.roleName, this is the role in the record, because EKS cannot change the role of an existing profile. Of several
- * checked roles, the last one is in use: `withCheckedRole` puts it there.
+ * Returns the names of the managed roles that the object uses, as far as the object shows. If the spec has no name,
+ * these are the role of the object's profile, because EKS cannot change it, and the role of a replacement.
+ * `withCheckedRole` puts the profile's role last in the record; the role of a replacement follows it.
  */
-export function usedRoleNameOf(object: AWSFargateProfile): RoleName | undefined {
+export function usedRoleNamesOf(object: AWSFargateProfile): readonly RoleName[] {
   const { roleARN, roleName } = object.spec;
   const { profiles, roles } = recordOf(object);
-  const isRecorded = roleARN === undefined && roleName === undefined && profiles.length > 0;
-  const used = roles.findLast((role) => role.managed !== false && role.checked === true);
-  return (isRecorded ? used?.name : undefined) ?? roleNameOf(object);
+  const managed = roles.filter((role) => role.managed !== false);
+  const last = managed.findLastIndex(({ checked }) => checked === true);
+  if (roleARN === undefined && roleName === undefined && profiles.length > 0 && last !== -1)
+    return managed.slice(last).map(({ name }) => name);
+  return [roleNameOf(object)].filter((name) => name !== undefined);
 }
 
 /** IAM's default path is `/`. */

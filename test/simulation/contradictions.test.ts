@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { PLURAL, RECORD_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { NAMESPACE_TAG, OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
-import { changeRoleByHand, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
+import { changeRoleByHand, deleteHeld, denyAction, removeHeldFinalizers } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { recordAnnotation } from './world/records.ts';
 import { BASE, HOUR, OTHER, REPLACEMENT, ReplaceableWorld } from './world/replaceable-world.ts';
@@ -417,9 +417,9 @@ describe('A role that lost its tags, and whose object no longer names it', () =>
 
 describe('A former role to which another client attaches a policy again and again', () => {
   /** Returns a world in which `web` has the role `former`, and a function that ends the other client's work. */
-  async function contested() {
+  async function contested(spec: object = {}) {
     const world = new ReplaceableWorld();
-    await world.startReplaceable({ roleName: 'former' });
+    await world.startReplaceable({ roleName: 'former', ...spec });
     const policy = world.aws.admin.putPolicy({ name: 'theirs' });
     const attach = (): void =>
       changeRoleByHand(world, 'former', {
@@ -453,6 +453,41 @@ describe('A former role to which another client attaches a policy again and agai
       await world.gone('web');
       await world.finish();
     });
+
+  it('is tried with growing pauses also while AWS denies an optional change', async () => {
+    const { world, stop } = await contested({ additionalTags: { team: 'a' } });
+    denyAction(world, 'eks:TagResource');
+    world.change({ spec: { roleName: 'second' } });
+    await world.until('one profile', () => world.names.join() === REPLACEMENT && world.shown() === 'True/Ready', HOUR);
+    world.change({ spec: { additionalTags: { team: 'b' } } });
+    await world.clock.advance(10 * MINUTE);
+    const { length } = world.mutations();
+    await world.clock.advance(HOUR);
+    expect(world.operations(length)).to.have.length.below(100);
+    stop();
+    await world.until('the end of the role', () => world.role('', 'former') === undefined, HOUR);
+    world.delete('web');
+    await world.gone('web');
+    await world.finish();
+  });
+});
+
+describe('An answer of AWS that contradicts another one', () => {
+  it('is no reported contradiction if another error was reported before it', async () => {
+    const world = new ReplaceableWorld();
+    world.aws.admin.addFault({ operation: 'CreateRole', kind: 'error:WeirdException:what', times: 20 });
+    world.aws.admin.addFault({
+      operation: 'AttachRolePolicy',
+      kind: `error:NoSuchEntity:The role with name ${CLUSTER}-default_web_fargate cannot be found.`,
+      times: 1,
+    });
+    world.start();
+    world.applyWith('web', {});
+    await world.shows('True/AWSError', 'Stalled');
+    await world.until('the role', () => world.role('web') !== undefined, 2 * HOUR);
+    await world.until('web is Ready', () => world.isReady('web'), MINUTE);
+    await world.deleteAndFinish('web');
+  });
 });
 
 describe('A Ready object', () => {

@@ -133,6 +133,17 @@ describe('two managers with different watch filters', () => {
       expect(roleOf(world)?.tags['team']).to.equal('b');
       await world.deleteAndFinish('green-web');
     });
+
+    it('do not wait for an object that keeps another role than its computed one', async () => {
+      const world = newShards();
+      create(world, 'blue-web', { roleName: 'custom' });
+      await world.ready('blue-web');
+      world.patch(PLURAL, 'blue-web', { spec: { roleName: null } });
+      await world.clock.advance(10 * MINUTE);
+      create(world, 'green-web', { roleName: `${CLUSTER}-default_blue-web_fargate` });
+      await world.ready('green-web');
+      await world.deleteAndFinish('blue-web', 'green-web');
+    });
   });
 
   describe('in one EKS cluster', () => {

@@ -5,10 +5,11 @@ import { PAUSED_ANNOTATION, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
+import { ROLE } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { statusOf } from './world/problems.ts';
 import { recordAnnotation } from './world/records.ts';
-import { HOUR, REPLACE, ReplaceableWorld } from './world/replaceable-world.ts';
+import { HOUR, OTHER, REPLACE, ReplaceableWorld } from './world/replaceable-world.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { createTenantCluster } from './world/tenants.ts';
 
@@ -138,7 +139,7 @@ describe('a role shared by two objects', () => {
     expect(await world.reason('younger', 'RoleSettingsConflict')).to.equal(
       'IAM role "shared-pods" is also used by AWSFargateProfile default/older, and this object has different values for ' +
         'spec.rolePath, spec.rolePermissionsBoundary, spec.roleAdditionalPolicies, spec.additionalTags["owner"]. Set ' +
-        'the same values in both objects, or give this object another role with spec.roleName. Until then the ' +
+        'the same values in both objects, as far as the API server accepts them, or give this object another role with spec.roleName. Until then the ' +
         'controller changes nothing in AWS for this object.',
     );
     expect(world.operations(length)).to.deep.equal([]);
@@ -475,7 +476,7 @@ describe('a role whose objects get another spec.rolePath before they have profil
       ] as const)
         expect(await world.reason(name, 'RoleSettingsConflict')).to.equal(
           'IAM role "shared-pods" has the path /a/, and the controller cannot recreate it with the path in ' +
-            `spec.rolePath, because AWSFargateProfile default/${other} also uses it. Set spec.rolePath to /a/, or give ` +
+            `spec.rolePath, because AWSFargateProfile default/${other} also uses it. Set spec.rolePath to /a/ if the API server accepts this, or give ` +
             'this object another role with spec.roleName. Until then the controller changes nothing in AWS for this object.',
         );
       await world.clock.advance(HOUR);
@@ -541,5 +542,38 @@ describe('a role that an object keeps although a client removed spec.roleName', 
     expect(world.operations(length)).to.deep.equal([]);
     expect(policiesIn(world)).to.deep.equal([EKS_POLICY]);
     await world.deleteAndFinish('web', 'api');
+  });
+
+  it('does not hide that this object also uses the role of its replacement', async () => {
+    const world = new ReplaceableWorld({ aws: { eks: { maxProfilesPerCluster: 1 } } });
+    await world.startReplaceable({ roleName: 'special' });
+    await world.clock.advance(10 * MINUTE);
+    world.change({ spec: { roleName: null, ...OTHER, roleAdditionalPolicies: [READ_POLICY] } });
+    await world.shows('False/QuotaExceeded');
+    world.applyWith('api', { roleName: ROLE });
+    await stalled(world, 'api');
+    expect(world.condition('api', 'Stalled')?.reason).to.equal('RoleSettingsConflict');
+    const { length } = world.mutations();
+    await world.clock.advance(12 * HOUR);
+    expect(world.operations(length).filter((operation) => operation.includes('Role'))).to.deep.equal([]);
+    await world.deleteAndFinish('web', 'api');
+  });
+});
+
+describe('a role whose path differs from the spec of an object, and that another object serves with', () => {
+  it('is deleted after both objects have moved to other roles', async () => {
+    const world = new ReplaceableWorld();
+    world.start();
+    world.applyWith('api', { ...REPLACE, ...SHARED, rolePath: '/a/' });
+    await world.ready('api');
+    world.applyWith('web', { ...SHARED, rolePath: '/b/' });
+    await world.reason('web', 'RoleSettingsConflict');
+    world.change({ metadata: { annotations: { [PAUSED_ANNOTATION]: '' } } });
+    world.patch(PLURAL, 'api', { spec: { roleName: 'api-own' } });
+    await world.clock.advance(HOUR);
+    world.change({ spec: { roleName: 'web-own' }, metadata: { annotations: { [PAUSED_ANNOTATION]: null } } });
+    await world.ready('web');
+    await world.until('the end of the shared role', () => world.role('', 'shared-pods') === undefined, HOUR);
+    await world.deleteAndFinish('api', 'web');
   });
 });

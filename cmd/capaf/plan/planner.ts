@@ -16,7 +16,7 @@ import { locationOf } from '../../../controllers/shared/record.ts';
 import { type Caches, listSiblings, newCaches } from '../../../controllers/shared/caches.ts';
 import { ControlPlaneAccounts } from '../../../controllers/shared/control-plane/control-plane-accounts.ts';
 import { ControlPlaneFinalizer } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';
-import { roleNameOf, rolePathOf } from '../../../controllers/shared/profile-names.ts';
+import { rolePathOf, usedRoleNamesOf } from '../../../controllers/shared/profile-names.ts';
 import { ServedSchema } from '../../../controllers/shared/crd/served-schema.ts';
 import { PROFILES } from '../../../controllers/shared/live-profiles.ts';
 import type { Sessions } from '../../../pkg/cloud/index.ts';
@@ -102,8 +102,8 @@ export async function startPlanner(options: PlannerOptions) {
     const object = find(parseKeyText(current));
     const siblings = object === undefined ? [] : listSiblings(object, caches.typed.profiles);
     return siblings.flatMap((sibling) => {
-      const name = all.has(keyText(keyOf(sibling))) ? roleNameOf(sibling) : undefined;
-      return name === undefined ? [] : [{ name, path: rolePathOf(sibling) }];
+      const names = all.has(keyText(keyOf(sibling))) ? usedRoleNamesOf(sibling) : [];
+      return names.map((name) => ({ name, path: rolePathOf(sibling) }));
     });
   };
   const aws = plannedAws(sessions, clock, onChange, rolesAhead);

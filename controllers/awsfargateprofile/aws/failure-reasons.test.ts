@@ -140,7 +140,8 @@ describe('reasonForFailure', () => {
       ' set spec.deletionPolicy to Retain; the profile and role then stay in AWS. ',
     );
     expect(messageFor(ofProfile, { abandonment: 'removeFinalizer' })).to.equal(messageFor(ofProfile));
-    expect(messageFor(ofRole, { abandonment: 'removeFinalizer' })).to.contain(
+    expect(messageFor(ofRole, { abandonment: 'removeFinalizer' }), 'GetRole').to.equal(messageFor(ofRole));
+    expect(messageFor(ofRole, { abandonment: 'removeFinalizer', isProfileGone: true })).to.contain(
       'If this is not possible, remove awsfargateprofile.infrastructure.cluster.x-k8s.io from metadata.finalizers of this object; the role then stays in AWS. ',
     );
   });

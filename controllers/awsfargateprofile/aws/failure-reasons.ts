@@ -18,6 +18,7 @@ export interface CallContext {
   readonly isOfObject?: boolean;
   readonly subnets?: SubnetSource | undefined;
   readonly isBoundaryFromLimits?: boolean;
+  readonly isProfileGone?: boolean;
   /** Set only for a call that changes something in AWS. */
   readonly isSpecFixed?: boolean | undefined;
   /** A spec field with a value that AWS cannot accept, and the right form. Set only if the call sent the value. */
@@ -87,7 +88,11 @@ export function reasonForCredentials(
 export function reasonForFailure(failure: aws.AwsFailure, context: CallContext): Reason {
   const { region, account, abandonment, isOfObject = false } = context;
   const detail = aws.describeFailure(failure);
-  const said = { detail, about: CONDITION_TYPE_OF[failure.service] ?? 'EKSFargateProfileReady' };
+  const said = {
+    detail,
+    about: CONDITION_TYPE_OF[failure.service] ?? 'EKSFargateProfileReady',
+    ...(context.isProfileGone === true && { isProfileGone: true }),
+  } as const;
   if (aws.isNotDispatched(failure) && !isLate(failure)) return newReason('NotNow', { because: failure.message });
   if (aws.isCredentialsInvalid(failure)) {
     const whose = aws.credentialsName(context.identity);

@@ -41,8 +41,11 @@ export function reportNotReady({ profileWriter, clock }: Pick<PreparationService
     if (status === undefined) return undefined;
     const written = await profileWriter.patchStatus(object, status, signal);
     // Marks the reason as reported, so that no event follows: the conditions already show it.
-    if (written !== undefined)
+    if (written !== undefined) {
+      // A patch without changes is not sent, and returns the same object.
+      if (written !== object) reconcile.isConfirmed = true;
       reconcile.retry.update((state) => ({ ...state, announced: { problems: [messageOf(reason)], advice: [] } }));
+    }
     return continueWith(reconcile, written);
   };
 }
@@ -71,6 +74,7 @@ export async function writeRecord(
   const patch = recordPatch(object, record) ?? (reconcile.isConfirmed === true ? undefined : {});
   const written = await profileWriter.patchMetadata(object, patch, signal);
   if (written !== undefined) {
+    reconcile.isConfirmed = true;
     reconcile.record = record;
     reconcile.retry.update((state) => withRecorded(state, record));
   }
@@ -79,8 +83,6 @@ export async function writeRecord(
 
 function continueWith(reconcile: ReconcileState, written: AWSFargateProfile | undefined): Obstacle | undefined {
   if (written === undefined) return stop(newReason('Conflict', {}));
-  // A patch without changes is not sent, and returns the same object.
-  if (written !== reconcile.object) reconcile.isConfirmed = true;
   reconcile.object = written;
   return undefined;
 }

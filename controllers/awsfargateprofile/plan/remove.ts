@@ -124,7 +124,8 @@ export function keptRoles(
 ): readonly KeptRole[] {
   if (desired.unwanted === 'retain') return [];
   return foundRoles(roles).flatMap((found) => {
-    const user = isOurUnwantedRole(desired, found) ? userOf({ profiles }, found) : undefined;
+    const isUnwanted = isOurUnwantedRole(desired, found) && !isSameRoleName(desired.role?.name, found.name);
+    const user = isUnwanted ? userOf({ profiles }, found) : undefined;
     return user === undefined || ownershipOf(desired, user).kind === 'ours'
       ? []
       : [{ name: found.name, usedBy: `Fargate profile "${user.name}"` }];

@@ -20,7 +20,12 @@ import {
 import type { Quote } from '../../shared/message.ts';
 
 /** `detail` contains AWS's error message and the call's name. The condition `about` becomes False. */
-export type FailedCall = { readonly detail: string; readonly about?: AffectedConditionType };
+export type FailedCall = {
+  readonly detail: string;
+  readonly about?: AffectedConditionType;
+  /** Whether the call is part of a deletion that has only the role left to delete. */
+  readonly isProfileGone?: boolean;
+};
 
 export interface TagChange {
   readonly change: 'set' | 'remove';
@@ -122,9 +127,6 @@ const quotaOf = (operation: string): QuotaTexts =>
     remedy: 'Delete resources that you do not need, or ask AWS to raise the quota',
   };
 
-/** A deletion reads and deletes the role only after its profiles are gone. */
-const isProfileGone = ({ about }: FailedCall): boolean => about === 'IAMFargateRolesReady';
-
 export const AWS_CALL_REASONS = {
   AccessDenied: defineReason<FailedCall & DeniedCall & Abandonable & { readonly tags?: TagChange }>({
     ...IN_AWS,
@@ -135,7 +137,7 @@ export const AWS_CALL_REASONS = {
       remedyForDeletion(
         `${remedyForDenial(facts)}${facts.tags?.change === 'remove' ? `, or remove ${facts.tags.keys.length === 1 ? 'this tag' : 'these tags'} in AWS yourself` : ''}`,
         facts.abandonment,
-        isProfileGone(facts),
+        facts.isProfileGone ?? false,
       ),
     outlook: retries,
     quote: quoteAws,
@@ -188,7 +190,7 @@ export const AWS_CALL_REASONS = {
   Refused: defineReason<Refusal>({
     ...IN_AWS,
     problem: () => 'AWS rejects a request from the controller',
-    remedy: (facts) => remedyForDeletion(describeCorrection(facts), facts.abandonment, isProfileGone(facts)),
+    remedy: (facts) => remedyForDeletion(describeCorrection(facts), facts.abandonment, facts.isProfileGone ?? false),
     outlook: retries,
     quote: quoteAws,
   }),

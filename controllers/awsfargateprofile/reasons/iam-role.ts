@@ -126,9 +126,9 @@ export const ROLE_REASONS = {
       const orElse = isSpecFixed ? OR_REPLACE_OBJECT : 'or give this object another role with spec.roleName';
       if (unknownUser !== undefined)
         return `Change ${fieldsOf(settings)} to match the role, delete that Fargate profile if no pods need it, ${orElse}`;
-      if (path !== undefined)
-        return `Set spec.rolePath to ${path}${isSpecFixed ? ' if the API server accepts this' : ''}, ${orElse}`;
-      const limit = isSpecFixed ? ', as far as the API server accepts them' : '';
+      if (path !== undefined) return `Set spec.rolePath to ${path} if the API server accepts this, ${orElse}`;
+      const isImmutable = settings.some((field) => field === 'rolePath' || field === 'rolePermissionsBoundary');
+      const limit = isImmutable ? ', as far as the API server accepts them' : '';
       return `Set the same values in both objects${limit}, ${orElse}`;
     },
     outlook: ({ unknownUser }) =>

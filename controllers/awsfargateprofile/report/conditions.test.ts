@@ -117,7 +117,9 @@ describe('conditionsAfter', () => {
     ];
     expect(usual).to.equal('The Fargate profile is ACTIVE and matches the spec');
     expect(noticed).to.equal('The Fargate profile is ACTIVE, but condition Stalled shows a problem');
-    expect(messageAfter(stalled, outage), 'an outage, in which Stalled is False').to.equal(usual);
+    expect(messageAfter(stalled, outage), 'an outage, in which Stalled is False').to.equal(
+      'The Fargate profile is ACTIVE',
+    );
   });
 
   it('sets Reconciling while a CREATE_FAILED profile is retried, and Stalled after several retries', () => {

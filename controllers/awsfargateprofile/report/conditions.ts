@@ -75,8 +75,9 @@ function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined, i
   }
 }
 
+/** During an outage, `Stalled` no longer shows an earlier problem, but the problem may still exist. */
 function keptReady(before: ConditionContent, isStalled: boolean): ConditionContent {
-  const [from, to] = isStalled ? [IN_SYNC, READY_WITH_NOTICE] : [READY_WITH_NOTICE, IN_SYNC];
+  const [from, to] = isStalled ? [IN_SYNC, READY_WITH_NOTICE] : [READY_WITH_NOTICE, 'The Fargate profile is ACTIVE'];
   return { ...before, message: before.message.replace(from, to) };
 }
 

@@ -12,7 +12,7 @@ import { type FreshProfilesSources, newReadFreshProfiles } from '../../../shared
 import { listLiveProfiles } from '../../../shared/live-profiles.ts';
 import { type KnownLocation, formatLocation, locationOf, recordOf, readRecord } from '../../../shared/record.ts';
 import { hasFinalizer, isDeleting } from '../../../shared/object-state.ts';
-import { roleNameOf, usedRoleNameOf } from '../../../shared/profile-names.ts';
+import { roleNameOf, usedRoleNamesOf } from '../../../shared/profile-names.ts';
 
 /** A role, and the EKS cluster for whose profiles it was created. */
 export interface RoleInCluster {
@@ -171,7 +171,7 @@ function mentions(object: unknown, role: RoleName): boolean {
 const roleNameInArn = (arn: string | undefined): string | undefined => arn?.slice(arn.lastIndexOf('/') + 1);
 
 const wants = (object: AWSFargateProfile, role: RoleName): boolean =>
-  !isDeleting(object) && isSameRoleName(usedRoleNameOf(object), role);
+  !isDeleting(object) && usedRoleNamesOf(object).some((each) => isSameRoleName(each, role));
 
 /** True if another manager manages the role for `other`, and `other` no longer needs it. */
 function mayBeDeletingRole(
@@ -181,7 +181,7 @@ function mayBeDeletingRole(
 ): boolean {
   if (!hasFinalizer(other) || wants(other, name)) return false;
   const recorded = recordOf(other).roles.filter(({ managed }) => managed !== false);
-  const own = [roleNameOf(other), ...recorded.map((each) => each.name)];
+  const own = [...usedRoleNamesOf(other), ...recorded.map((each) => each.name)];
   return isInEksCluster(other, object, location) && own.some((each) => isSameRoleName(each, name));
 }
 
