@@ -74,7 +74,8 @@ export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>,
 
 export function withWait(state: RetryState, reason: Reason, now: Ms): RetryState {
   const contradictory = reason.name === 'AWSError' ? reason.facts.contradictory : undefined;
-  return state.waiting?.name === reason.name && state.waiting.contradictory === contradictory
+  return state.waiting?.name === reason.name &&
+    (state.waiting.contradictory === undefined) === (contradictory === undefined)
     ? state
     : { ...state, waiting: { name: reason.name, since: now, ...(contradictory !== undefined && { contradictory }) } };
 }
@@ -97,7 +98,10 @@ export function withSuccess(
   const reported = refused.filter(({ reason }) => notices.includes(reason));
   const removing = notices.find(({ name }) => name === 'Draining' || name === 'RemovingPredecessor');
   // A refusal has its own time, so the wait of the replacement continues next to it.
-  const failing = notices.find(({ name }) => name === 'Propagating' || name === 'AWSError');
+  const contradiction = notices.find(
+    (each) => each.name === 'Propagating' || (each.name === 'AWSError' && each.facts.contradictory !== undefined),
+  );
+  const failing = contradiction ?? notices.find(({ name }) => name === 'AWSError');
   const first = removing ?? failing ?? reported[0]?.reason;
   return {
     ...kept,

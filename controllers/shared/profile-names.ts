@@ -41,7 +41,7 @@ export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
 
 /**
  * Returns the names of the managed roles that the object uses, as far as the object shows. If the spec has no name,
- * these are the role of the object's profile, because EKS cannot change it, and the role of a replacement.
+ * these are first the role of the object's profile, because EKS cannot change it, and then the role of a replacement.
  * `withCheckedRole` puts the profile's role last in the record; the role of a replacement follows it.
  */
 export function usedRoleNamesOf(object: AWSFargateProfile): readonly RoleName[] {
@@ -50,7 +50,7 @@ export function usedRoleNamesOf(object: AWSFargateProfile): readonly RoleName[] 
   const managed = roles.filter((role) => role.managed !== false);
   const last = managed.findLastIndex(({ checked }) => checked === true);
   if (roleARN === undefined && roleName === undefined && profiles.length > 0 && last !== -1)
-    return managed.slice(last).map(({ name }) => name);
+    return managed.slice(last, isReplaceable(object) ? undefined : last + 1).map(({ name }) => name);
   return [roleNameOf(object)].filter((name) => name !== undefined);
 }
 

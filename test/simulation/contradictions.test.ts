@@ -473,6 +473,33 @@ describe('A former role to which another client attaches a policy again and agai
 });
 
 describe('An answer of AWS that contradicts another one', () => {
+  it('is reported all the time if AWS contradicts itself about two resources in turns', async () => {
+    const world = new ReplaceableWorld();
+    world.start('--sync-period', '1m');
+    world.applyWith('web', { additionalTags: { team: 'a' } });
+    await world.ready('web');
+    const again = 'error:ConcurrentModification:again' as const;
+    world.aws.admin.addFault({ operation: 'TagResource', kind: again, times: 100_000 });
+    let asked = 0;
+    world.aws.onCall(({ operation }, phase) => {
+      if (phase !== 'before' || operation !== 'TagRole') return;
+      asked += 1;
+      if (asked % 2 === 0) world.aws.admin.addFault({ operation, kind: again, times: 1 });
+    });
+    world.change({ spec: { additionalTags: { team: 'b' } } });
+    await world.shows('True/AWSError', 'Stalled');
+    for (let minute = 0; minute < 120; minute += 1) {
+      await world.clock.advance(MINUTE);
+      const role = world.role('web');
+      changeRoleByHand(world, `${CLUSTER}-default_web_fargate`, { tags: { ...role?.tags, team: `x${minute}` } });
+      expect(world.shown('Stalled')).to.equal('True/AWSError');
+    }
+    world.aws.admin.clearFaults();
+    world.delete('web');
+    await world.gone('web');
+    await world.finish();
+  });
+
   it('is no reported contradiction if another error was reported before it', async () => {
     const world = new ReplaceableWorld();
     world.aws.admin.addFault({ operation: 'CreateRole', kind: 'error:WeirdException:what', times: 20 });

@@ -134,6 +134,30 @@ describe('two managers with different watch filters', () => {
       await world.deleteAndFinish('green-web');
     });
 
+    it('do not use the role of a replacement that the other one has given up and is deleting', async () => {
+      const world = newShards();
+      const role = `${CLUSTER}-default_blue-web_fargate`;
+      const policies = () => world.aws.admin.roles().find(({ name }) => name === role)?.attachedPolicies;
+      create(world, 'blue-web', { roleName: 'special', updateStrategy: { type: 'Replace' } });
+      await world.ready('blue-web');
+      await world.clock.advance(10 * MINUTE);
+      world.aws.admin.deny({ principal: `arn:aws:iam::${ACCOUNT}:user/manager-1`, action: 'eks:CreateFargateProfile' });
+      world.patch(PLURAL, 'blue-web', { spec: { roleName: null, selectors: [{ namespace: 'other' }] } });
+      await world.until('the role of the replacement', () => policies()?.length === 1, 5 * MINUTE);
+      await world.clock.advance(MINUTE);
+      const { length } = world.aws.admin.calls({ operation: 'ListFargateProfiles' });
+      world.aws.admin.addFault({ operation: 'DetachRolePolicy', kind: 'slow-before:9000', times: 1 });
+      world.patch(PLURAL, 'blue-web', { spec: { selectors: [{ namespace: 'blue-web' }] } });
+      const isAsked = () => world.aws.admin.calls({ operation: 'ListFargateProfiles' }).length >= length + 2;
+      await world.until('the question to EKS, who uses the role', isAsked);
+      await world.clock.advance(500);
+      create(world, 'green-web', { roleName: role });
+      await world.ready('green-web');
+      await world.clock.advance(MINUTE);
+      expect(policies()).to.have.length(1);
+      await world.deleteAndFinish('blue-web', 'green-web');
+    });
+
     it('do not wait for an object that keeps another role than its computed one', async () => {
       const world = newShards();
       create(world, 'blue-web', { roleName: 'custom' });

@@ -5,7 +5,7 @@ import { PAUSED_ANNOTATION, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
-import { ROLE } from './phases/phase.ts';
+import { ROLE, changeRoleByHand } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { statusOf } from './world/problems.ts';
 import { recordAnnotation } from './world/records.ts';
@@ -556,6 +556,25 @@ describe('a role that an object keeps although a client removed spec.roleName', 
     const { length } = world.mutations();
     await world.clock.advance(12 * HOUR);
     expect(world.operations(length).filter((operation) => operation.includes('Role'))).to.deep.equal([]);
+    await world.deleteAndFinish('web', 'api');
+  });
+
+  it('lets another object use a role with the computed name of this object', async () => {
+    const world = new ReplaceableWorld({ aws: { eks: { maxProfilesPerCluster: 1 } } });
+    world.start();
+    world.applyWith('web', { roleName: 'special' });
+    await world.ready('web');
+    await world.clock.advance(10 * MINUTE);
+    world.change({ spec: { roleName: null } });
+    await world.clock.advance(10 * MINUTE);
+    const special = world.role('', 'special');
+    changeRoleByHand(world, 'special', { tags: {} });
+    world.applyWith('api', { roleName: ROLE, roleAdditionalPolicies: [READ_POLICY] });
+    await world.clock.advance(2 * HOUR);
+    expect(world.condition('api')?.reason).to.equal('QuotaExceeded');
+    world.aws.admin.setConfig({ eks: { maxProfilesPerCluster: 10 } });
+    await world.ready('api');
+    changeRoleByHand(world, 'special', { tags: special?.tags ?? {} });
     await world.deleteAndFinish('web', 'api');
   });
 });

@@ -123,11 +123,11 @@ export const ROLE_REASONS = {
           ? `IAM role ${quoted(name)} is also used by ${other}, and this object has different values for ${fieldsOf(settings)}`
           : `IAM role ${quoted(name)} is also used by Fargate profile ${quoted(unknownUser)}, whose AWSFargateProfile names another role, is being deleted, or is not in this management cluster, and the role differs from this object's ${fieldsOf(settings)}`,
     remedy: ({ unknownUser, path, settings, isSpecFixed = false }) => {
+      const isImmutable = settings.some((field) => field === 'rolePath' || field === 'rolePermissionsBoundary');
       const orElse = isSpecFixed ? OR_REPLACE_OBJECT : 'or give this object another role with spec.roleName';
       if (unknownUser !== undefined)
-        return `Change ${fieldsOf(settings)} to match the role, delete that Fargate profile if no pods need it, ${orElse}`;
+        return `Change ${fieldsOf(settings)} to match the role${isImmutable ? ' if the API server accepts this' : ''}, delete that Fargate profile if no pods need it, ${orElse}`;
       if (path !== undefined) return `Set spec.rolePath to ${path} if the API server accepts this, ${orElse}`;
-      const isImmutable = settings.some((field) => field === 'rolePath' || field === 'rolePermissionsBoundary');
       const limit = isImmutable ? ', as far as the API server accepts them' : '';
       return `Set the same values in both objects${limit}, ${orElse}`;
     },

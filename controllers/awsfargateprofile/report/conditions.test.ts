@@ -120,6 +120,9 @@ describe('conditionsAfter', () => {
     expect(messageAfter(stalled, outage), 'an outage, in which Stalled is False').to.equal(
       'The Fargate profile is ACTIVE',
     );
+    const afterOutage = anObject({ status: statusAfter(observedReconcile({ object: stalled, end: outage })) });
+    const problem = newReason('CAPAServesProfiles', { webhook: 'x' });
+    expect(messageAfter(afterOutage, problem), 'after the outage').to.equal(noticed);
   });
 
   it('sets Reconciling while a CREATE_FAILED profile is retried, and Stalled after several retries', () => {

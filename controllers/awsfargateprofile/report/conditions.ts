@@ -52,8 +52,9 @@ export function conditionsAfter(reconcile: CompletedReconcile): readonly Conditi
 /** How long `Ready` stays True while AWS or the API server cannot be read. */
 const OUTAGE_TOLERANCE: Ms = 15 * 60_000;
 
-const IN_SYNC = 'The Fargate profile is ACTIVE and matches the spec';
-const READY_WITH_NOTICE = 'The Fargate profile is ACTIVE, but condition Stalled shows a problem';
+const ACTIVE_ONLY = 'The Fargate profile is ACTIVE';
+const IN_SYNC = `${ACTIVE_ONLY} and matches the spec`;
+const READY_WITH_NOTICE = `${ACTIVE_ONLY}, but condition Stalled shows a problem`;
 
 function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined, isStalled: boolean): ConditionContent {
   if (isDeleting(reconcile.object))
@@ -77,8 +78,9 @@ function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined, i
 
 /** During an outage, `Stalled` no longer shows an earlier problem, but the problem may still exist. */
 function keptReady(before: ConditionContent, isStalled: boolean): ConditionContent {
-  const [from, to] = isStalled ? [IN_SYNC, READY_WITH_NOTICE] : [READY_WITH_NOTICE, 'The Fargate profile is ACTIVE'];
-  return { ...before, message: before.message.replace(from, to) };
+  const message = before.message.replace(READY_WITH_NOTICE, ACTIVE_ONLY);
+  const noticed = message.replace(IN_SYNC, ACTIVE_ONLY).replace(ACTIVE_ONLY, READY_WITH_NOTICE);
+  return { ...before, message: isStalled ? noticed : message };
 }
 
 function describeReplacement(reconcile: CompletedReconcile, replacement: Reason): string {

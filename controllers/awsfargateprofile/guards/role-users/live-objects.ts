@@ -179,9 +179,11 @@ function mayBeDeletingRole(
   object: AWSFargateProfile,
   { name, location }: RoleInCluster,
 ): boolean {
-  if (!hasFinalizer(other) || wants(other, name)) return false;
+  // The role of a replacement may be deleted again, if the spec is reverted.
+  const [needed] = isDeleting(other) ? [] : usedRoleNamesOf(other);
+  if (!hasFinalizer(other) || isSameRoleName(needed, name)) return false;
   const recorded = recordOf(other).roles.filter(({ managed }) => managed !== false);
-  const own = [...usedRoleNamesOf(other), ...recorded.map((each) => each.name)];
+  const own = [...(isDeleting(other) ? [roleNameOf(other)] : []), ...recorded.map((each) => each.name)];
   return isInEksCluster(other, object, location) && own.some((each) => isSameRoleName(each, name));
 }
 
