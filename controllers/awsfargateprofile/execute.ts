@@ -1,6 +1,6 @@
 import type { Clock, Ms } from 'controller-runtime/env';
 import * as aws from '../../pkg/cloud/index.ts';
-import { TRUST_PATIENCE, VISIBILITY_PATIENCE, updatePauseAfter } from './timeouts.ts';
+import { TRUST_PATIENCE, VISIBILITY_PATIENCE, updatePauseAfter } from './aws-patience.ts';
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
 import { isAddedTagKey } from '../../pkg/fargate/tags/tag-drift.ts';

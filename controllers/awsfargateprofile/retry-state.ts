@@ -2,7 +2,7 @@ import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
 import type { Clock, Ms, Random } from 'controller-runtime/env';
 import type { ProfileRecord } from '../shared/record.ts';
 import type { Unanswered } from './record-after-read.ts';
-import { FAILED_PROFILE_RETRY } from './reasons/poll-delays.ts';
+import { FAILED_PROFILE_RETRY } from './reasons/delays.ts';
 import { type Reason, type ReasonName, type SiblingChange, isEndedBySibling } from './reasons/reasons.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';

@@ -1,5 +1,5 @@
 import { type AffectedConditionType, defineReason, IN_AWS, MISSING_PATIENCE, EKS } from './definition.ts';
-import { MINUTE, pollAwsError, pollOccasionally, pollProgress, pollUnavailableAws } from './poll-delays.ts';
+import { MINUTE, pollAwsError, pollOccasionally, pollProgress, pollUnavailableAws } from './delays.ts';
 import {
   type Abandonable,
   remedyFor,

@@ -3,7 +3,7 @@ import type { ReadObstacle } from 'controller-runtime/cache';
 import { type Denial, describeCredentials, MANAGER_ITSELF } from '../../../pkg/cloud/index.ts';
 import { EKS_CLUSTER_TAG } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { CREDENTIALS, defineReason, IN_KUBERNETES, MISSING_PATIENCE, type ReasonSpec } from './definition.ts';
-import { pollCredentials, pollOccasionally, pollOften, pollRegion } from './poll-delays.ts';
+import { pollCredentials, pollOccasionally, pollOften, pollRegion } from './delays.ts';
 import {
   type Abandonable,
   remedyFor,

@@ -1,6 +1,6 @@
 import type { Ms } from 'controller-runtime/env';
 import type { MessageParts } from '../../shared/message.ts';
-import { MINUTE, type Poll, pollForUserAction, pollProgress, pollRarely } from './poll-delays.ts';
+import { MINUTE, type Poll, pollForUserAction, pollProgress, pollRarely } from './delays.ts';
 
 /**
  * The condition that a reason makes False in addition to Ready. A reason without such a condition appears in other

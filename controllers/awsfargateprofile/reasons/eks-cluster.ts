@@ -1,7 +1,7 @@
 import type { Ms } from 'controller-runtime/env';
 import type { Denial } from '../../../pkg/cloud/index.ts';
 import { defineReason, EKS, MISSING_PATIENCE } from './definition.ts';
-import { pollAfterRest, pollForMissing, pollSibling, pollSoon } from './poll-delays.ts';
+import { pollAfterRest, pollForMissing, pollSibling, pollSoon } from './delays.ts';
 import { quoteAws, remedyForPolicy, retries, quoted, type OfTarget } from './wording.ts';
 
 export const EKS_CLUSTER_REASONS = {

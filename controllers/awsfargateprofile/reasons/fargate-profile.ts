@@ -2,7 +2,7 @@ import { formatAge, formatTimestamp, type Ms } from 'controller-runtime/env';
 import { cut, MAX_FACT } from 'controller-runtime/text';
 import type { Quote } from '../../shared/message.ts';
 import { defineReason, EKS, EKS_PROGRESS, IN_AWS, type Named } from './definition.ts';
-import { MINUTE, pollDrain, pollFailedProfile } from './poll-delays.ts';
+import { MINUTE, pollDrain, pollFailedProfile } from './delays.ts';
 import { type Abandonable, type SpecChangeable, quoted, listed, remedyForDeletion } from './wording.ts';
 
 export type ReportedIssue = {

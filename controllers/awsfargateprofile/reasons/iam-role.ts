@@ -3,7 +3,7 @@ import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { POD_EXECUTION_POLICY_NAME } from '../../../pkg/fargate/arns.ts';
 import { type TrustMistake, FARGATE_PODS_PRINCIPAL } from '../../../pkg/fargate/trust-policy.ts';
 import { defineReason, IAM, IN_AWS, IN_KUBERNETES, type Named } from './definition.ts';
-import { pollSoon } from './poll-delays.ts';
+import { pollSoon } from './delays.ts';
 import {
   type SpecChangeable,
   retries,

@@ -4,7 +4,7 @@ import { RECORD_ANNOTATION, GROUP, PLURAL, DELETE_FOR_MOVE_ANNOTATION } from '..
 import { type ApiRejection, partsOfRejection } from '../../shared/api-rejections.ts';
 import { FOREIGN_SCHEMA_REMEDY } from '../../shared/crd/served-schema.ts';
 import { defineReason, EKS, IN_KUBERNETES } from './definition.ts';
-import { MINUTE, pollAfterRest, pollClusterDeletion, pollOften, pollRarely, pollSoon } from './poll-delays.ts';
+import { MINUTE, pollAfterRest, pollClusterDeletion, pollOften, pollRarely, pollSoon } from './delays.ts';
 import {
   type Description,
   retries,

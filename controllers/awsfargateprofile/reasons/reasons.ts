@@ -9,7 +9,7 @@ import {
   type AffectedConditionType,
   type SiblingChange,
 } from './definition.ts';
-import { pollEvery } from './poll-delays.ts';
+import { pollEvery } from './delays.ts';
 import { capitalized } from './wording.ts';
 import { AWS_CALL_REASONS } from './aws-errors.ts';
 import { SPEC_REASONS } from './spec.ts';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Requeue } from 'controller-runtime/controller';
 import { VirtualClock } from 'controller-runtime/testing';
 import { ProfileName } from '../../../api/names.ts';
-import { MINUTE, SECOND } from '../reasons/poll-delays.ts';
+import { MINUTE, SECOND } from '../reasons/delays.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import { aProfile, asDesired } from '../testing/builders.ts';
 import { observedReconcile } from '../testing/completed-reconcile.ts';
