@@ -265,7 +265,7 @@ describe('the events of a creation or deletion that EKS has completed', () => {
 describe('the event about a profile that was ACTIVE and no longer exists', () => {
   const GONE =
     'no longer exists, so EKS has stopped its pods. To see who deleted it, look for DeleteFargateProfile in AWS CloudTrail.';
-  const MISSING = `Warning MissingEKSFargateProfile: EKS fargate profile ${PROFILE} ${GONE}`;
+  const MISSING = `Normal MissingEKSFargateProfile: EKS fargate profile ${PROFILE} ${GONE}`;
   const RECREATED = `${MISSING} The controller recreates the profile.`;
   const creationBlocker = newReason('ClusterDeleting', { what: 'Cluster team-a/prod' });
   const blocked = { creationFacts: { ...CREATION_FACTS, creationBlocker } };

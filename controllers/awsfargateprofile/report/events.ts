@@ -173,6 +173,7 @@ const isMissed = ({ desired, observed }: AwsFacts): boolean =>
 /**
  * The status shows that the profile was ACTIVE. It does not prove that another client has deleted the profile: it may be
  * older than a deletion by this controller, after a crash or a restore of etcd. So the event does not say who did it.
+ * The event is not a Warning, because no later reconcile repeats it if the manager crashes before it is recorded.
  */
 function eventOfMissingProfile(name: string, { changes }: AwsFacts['plan']): EventSpec {
   const isRecreated = changes.some(({ mutation: each }) => each.kind === 'createProfile' && each.profile.name === name);
@@ -181,7 +182,7 @@ function eventOfMissingProfile(name: string, { changes }: AwsFacts['plan']): Eve
     remedy: 'To see who deleted it, look for DeleteFargateProfile in AWS CloudTrail',
     outlook: isRecreated ? 'The controller recreates the profile' : undefined,
   });
-  return warning('MissingEKSFargateProfile', message);
+  return normal('MissingEKSFargateProfile', message);
 }
 
 export const announcedBy = (reconcile: CompletedReconcile): Announced => ({
