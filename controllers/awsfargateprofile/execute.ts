@@ -226,7 +226,7 @@ function reasonFor(
 function contradictionReason({ retry }: ReconcileState, resource: string, detail: string | undefined, now: Ms): Reason {
   const { state } = retry;
   const propagating = inconsistentAnswers(resource);
-  return state.waiting?.contradictory === undefined && waitedFor(state, propagating, now) < VISIBILITY_PATIENCE
+  return state.waiting?.isContradiction !== true && waitedFor(state, propagating, now) < VISIBILITY_PATIENCE
     ? propagating
     : newReason('AWSError', { contradictory: resource, ...(detail !== undefined && { detail }) });
 }

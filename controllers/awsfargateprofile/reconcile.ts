@@ -115,7 +115,7 @@ export interface ReconcilerOptions {
  * (cluster-queue.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock,
  * this one does not wait: the object is enqueued when the lock is free. With the locks, `decide` calls the next steps.
  * 3. `observe`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey). `look`
- * (observe/observe.ts) says when a glance is enough. After a glance, only a survey can lead to most changes.
+ * (observe/observe.ts) says when a glance is enough. Most changes need a survey (`afterSurvey` in guards/checks.ts).
  * 4. `desire`: brings the record up to date with what AWS shows, and decides, once, what is desired, and whether other
  * objects have precedence for the settings of a shared role. A deleted object desires nothing.
  * 5. `planAndExecute`: plans all changes, and makes them one by one until a required one fails. Once the desired profile

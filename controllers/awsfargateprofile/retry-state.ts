@@ -19,8 +19,11 @@ import { CREATE_FAILED, DELETE_FAILED } from './model/profile-status.ts';
  * new process has only the annotation.
  */
 export interface RetryState {
-  /** Why the object waits, and since when it has waited for this reason without a break. */
-  readonly waiting?: { readonly name: ReasonName; readonly since: Ms; readonly contradictory?: string };
+  /**
+   * Why the object waits, and since when it has waited for this reason without a break. `isContradiction`: the reason is
+   * an AWSError about contradictory answers.
+   */
+  readonly waiting?: { readonly name: ReasonName; readonly since: Ms; readonly isContradiction?: boolean };
   /**
    * The failed changes, oldest first. There can be several, because a refused optional change does not end a reconcile.
    */
@@ -72,12 +75,15 @@ export function waitedFor({ waiting }: RetryState, reason: Pick<Reason, 'name'>,
   return waiting?.name === reason.name ? now - waiting.since : 0;
 }
 
+const isContradiction = (reason: Reason): boolean =>
+  reason.name === 'AWSError' && reason.facts.contradictory !== undefined;
+
 export function withWait(state: RetryState, reason: Reason, now: Ms): RetryState {
-  const contradictory = reason.name === 'AWSError' ? reason.facts.contradictory : undefined;
-  return state.waiting?.name === reason.name &&
-    (state.waiting.contradictory === undefined) === (contradictory === undefined)
-    ? state
-    : { ...state, waiting: { name: reason.name, since: now, ...(contradictory !== undefined && { contradictory }) } };
+  const { waiting } = state;
+  const { name } = reason;
+  const isLasting = waiting?.name === name && (waiting.isContradiction ?? false) === isContradiction(reason);
+  if (isLasting) return state;
+  return { ...state, waiting: { name, since: now, ...(isContradiction(reason) && { isContradiction: true }) } };
 }
 
 export function notBeforeFor({ recovery, refused }: RetryState, reason: Reason): Ms | undefined {
@@ -97,11 +103,9 @@ export function withSuccess(
 ): RetryState {
   const reported = refused.filter(({ reason }) => notices.includes(reason));
   const removing = notices.find(({ name }) => name === 'Draining' || name === 'RemovingPredecessor');
-  // A refusal has its own time, so the wait of the replacement continues next to it.
-  const contradiction = notices.find(
-    (each) => each.name === 'Propagating' || (each.name === 'AWSError' && each.facts.contradictory !== undefined),
-  );
+  const contradiction = notices.find((each) => each.name === 'Propagating' || isContradiction(each));
   const failing = contradiction ?? notices.find(({ name }) => name === 'AWSError');
+  // A refusal has its own time, so the other waits continue next to it.
   const first = removing ?? failing ?? reported[0]?.reason;
   return {
     ...kept,

@@ -49,8 +49,9 @@ export function findHarm(
 }
 
 /**
- * Returns an ACTIVE profile with the role that belongs to another object, if this object wants the policy. Nobody knows
- * what a profile needs whose object is gone, so such a profile keeps all policies.
+ * Returns an ACTIVE profile that uses the role, belongs to another object, and needs the policy. A profile needs the
+ * policies in the spec of its object. If the object is gone, no spec shows what its profile needs, so the profile needs
+ * all policies.
  */
 function loserOf({ aws, objects }: World, role: string, policy: string, by: string): string | undefined {
   const found = Object.entries(aws.profiles).find(([, profile]) => {

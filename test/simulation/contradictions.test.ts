@@ -416,7 +416,7 @@ describe('A role that lost its tags, and whose object no longer names it', () =>
 });
 
 describe('A former role to which another client attaches a policy again and again', () => {
-  /** Returns a world in which `web` has the role `former`, and a function that ends the other client's work. */
+  /** Returns a world in which `web` has the role `former`, and a function that ends the other client's work and the test. */
   async function contested(spec: object = {}) {
     const world = new ReplaceableWorld();
     await world.startReplaceable({ roleName: 'former', ...spec });
@@ -430,7 +430,14 @@ describe('A former role to which another client attaches a policy again and agai
       const isOurs = identifiers['PolicyArn'] === policy;
       if (phase === 'after' && operation === 'DetachRolePolicy' && isOurs) attach();
     });
-    return { world, stop };
+    const end = async (): Promise<void> => {
+      stop();
+      await world.until('the end of the role', () => world.role('', 'former') === undefined, HOUR);
+      world.delete('web');
+      await world.gone('web');
+      await world.finish();
+    };
+    return { world, end };
   }
 
   for (const [moment, type, begin] of [
@@ -438,7 +445,7 @@ describe('A former role to which another client attaches a policy again and agai
     ['after a replacement', 'Stalled', (world: ReplaceableWorld) => world.change({ spec: { roleName: 'second' } })],
   ] as const)
     it(`is reported ${moment}, with growing pauses, until that client stops`, async () => {
-      const { world, stop } = await contested();
+      const { world, end } = await contested();
       begin(world);
       await world.shows('True/AWSError', 'Stalled');
       const { length } = world.mutations();
@@ -447,15 +454,11 @@ describe('A former role to which another client attaches a policy again and agai
         expect([world.shown(type), world.shown('Stalled')]).to.deep.equal(['True/AWSError', 'True/AWSError']);
       }
       expect(world.operations(length)).to.have.length.below(100);
-      stop();
-      await world.until('the end of the role', () => world.role('', 'former') === undefined, HOUR);
-      world.delete('web');
-      await world.gone('web');
-      await world.finish();
+      await end();
     });
 
   it('is tried with growing pauses also while AWS denies an optional change', async () => {
-    const { world, stop } = await contested({ additionalTags: { team: 'a' } });
+    const { world, end } = await contested({ additionalTags: { team: 'a' } });
     denyAction(world, 'eks:TagResource');
     world.change({ spec: { roleName: 'second' } });
     await world.until('one profile', () => world.names.join() === REPLACEMENT && world.shown() === 'True/Ready', HOUR);
@@ -464,11 +467,7 @@ describe('A former role to which another client attaches a policy again and agai
     const { length } = world.mutations();
     await world.clock.advance(HOUR);
     expect(world.operations(length)).to.have.length.below(100);
-    stop();
-    await world.until('the end of the role', () => world.role('', 'former') === undefined, HOUR);
-    world.delete('web');
-    await world.gone('web');
-    await world.finish();
+    await end();
   });
 });
 

@@ -139,10 +139,9 @@ function conflictReason(object: AWSFargateProfile, name: RoleName, { other, sett
 
 /**
  * An object that serves has precedence over an object that does not, because pods run with the first object's settings.
- * Next comes an object with a profile that is not ACTIVE, usually because EKS is creating it. If neither
- * object has a profile, for example because a user has deleted the profile in AWS, an object whose record shows that the
- * object has served has precedence. A restore recreates the objects in any order, so age decides only between equal
- * objects.
+ * Next comes an object with a profile that is not ACTIVE, usually because EKS is creating it. If neither object has a
+ * profile, for example because a user has deleted the profile in AWS, an object whose record shows that it has served
+ * has precedence. A restore recreates the objects in any order, so age decides only between equal objects.
  */
 function hasPrecedence(
   a: AWSFargateProfile,
