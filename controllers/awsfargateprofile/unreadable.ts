@@ -59,10 +59,11 @@ export async function reportUndecodable(
     formatTimestamp(clock.now()),
   );
   logger.warn('Object cannot be read', { problems: describeProblems(problems) });
-  // One event per message is enough. But if the conditions cannot be written, each reconcile records the event again.
-  if (conditionOf(before, 'Ready')?.message !== detail)
-    recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
   const observedGeneration = raw.metadata.generation ?? 0;
+  // One event per spec is enough. But if the conditions cannot be written, each reconcile records the event again.
+  const shown = conditionOf(before, 'Ready');
+  if (shown?.reason !== 'InvalidObject' || shown.observedGeneration !== observedGeneration)
+    recordEvent(raw, { type: 'Warning', reason: 'InvalidObject', message: detail });
   try {
     const written = await profileWriter.patchRawStatus(raw, { observedGeneration, conditions }, signal);
     if (!written) return CONFLICT;

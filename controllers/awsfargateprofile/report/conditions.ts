@@ -68,7 +68,7 @@ function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined, i
   }
   switch (effectOnReady(reconcile, reason)) {
     case 'kept':
-      return keptReady(unchangedValue(reconcile, 'Ready'), isStalled);
+      return keptReady(reconcile, isStalled);
     case 'lost':
       return unknownFor(reason.name, messageOf(reason, reconcile.waited));
     case 'none':
@@ -76,11 +76,17 @@ function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined, i
   }
 }
 
-/** During an outage, `Stalled` no longer shows an earlier problem, but the problem may still exist. */
-function keptReady(before: ConditionContent, isStalled: boolean): ConditionContent {
-  const message = before.message.replace(READY_WITH_NOTICE, ACTIVE_ONLY);
-  const noticed = message.replace(IN_SYNC, ACTIVE_ONLY).replace(ACTIVE_ONLY, READY_WITH_NOTICE);
-  return { ...before, message: isStalled ? noticed : message };
+/**
+ * Changes the message only if a problem begins or ceases to be shown in `Stalled`. In an outage, `Stalled` no longer shows
+ * an earlier problem, although the problem may still exist.
+ */
+function keptReady(reconcile: CompletedReconcile, isStalled: boolean): ConditionContent {
+  const { object, facts } = reconcile;
+  const before = unchangedValue(reconcile, 'Ready');
+  const wasStalled = conditionOf(object.status?.conditions, 'Stalled')?.status === 'True';
+  if (isStalled === wasStalled) return before;
+  const advice = facts?.plan.advice.map(({ message }) => message) ?? [];
+  return { ...before, message: joinSentences([isStalled ? READY_WITH_NOTICE : ACTIVE_ONLY, ...advice]) };
 }
 
 function describeReplacement(reconcile: CompletedReconcile, replacement: Reason): string {
