@@ -21,13 +21,14 @@ import {
   formatLocation,
   isNeverBegun,
   isTooLong,
+  managedRolesIn,
   recordOf,
   readRecord,
   isEntryOf,
 } from '../shared/record.ts';
 import { hasFinalizer, isDeleting, isReplaceable, isStatusLost } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
-import { baseNameOf, roleNameOf, usedRoleNamesOf } from '../shared/profile-names.ts';
+import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { completeEksClusterFacts } from './aws/eks-cluster.ts';
@@ -395,7 +396,9 @@ export class Reconciler {
     const sharersSettings = (name: RoleName): SharersSettings => {
       const isKnown = (owner: ObjectKey): boolean => {
         const lookup = profiles.lookup(owner);
-        return lookup.kind === 'found' && E.isRight(lookup.decoded) && isUserOfRole(lookup.decoded.right, name);
+        if (lookup.kind !== 'found' || E.isLeft(lookup.decoded)) return false;
+        const { spec, metadata } = lookup.decoded.right;
+        return !isDeleting({ metadata }) && isSameRoleName(parseRoleArn(spec.roleARN ?? '')?.name, name);
       };
       const sharers = findRoleSharers(object, name, profiles);
       return settingsOfSharers(object, sharers, sharedRole(name, inputs), observed.profiles, isKnown);
@@ -514,13 +517,6 @@ const lookingFor = (
   isClusterLeaving,
 });
 
-/** Whether the object is not being deleted, and uses the role. */
-function isUserOfRole(object: AWSFargateProfile, role: RoleName): boolean {
-  const { roleARN } = object.spec;
-  const names = roleARN === undefined ? usedRoleNamesOf(object) : [parseRoleArn(roleARN)?.name];
-  return !isDeleting(object) && names.some((name) => isSameRoleName(name, role));
-}
-
 const hasRoleConflict = ({ role }: Desired): boolean => role?.kind === 'managed' && role.roleConflict !== undefined;
 
 const sharedRole = (name: RoleName, { target, account, limits, creationFacts }: DesiredInputs): SharedRole => ({
@@ -537,12 +533,13 @@ function ownNames(looking: Looking, { profiles }: ProfilesAndRoles): readonly st
   return [...oursOf({ ...looking, adoptionPolicy: 'Owned' }, profiles), ...gone].map(({ name }) => name);
 }
 
-/** A role in spec.roleARN is never changed, so it needs no lock. */
-function rolesToLock(object: AWSFargateProfile, { roles }: ProfileRecord): readonly string[] {
-  const recorded = roles.filter(({ managed }) => managed !== false);
-  const asked = roleNameOf(object);
-  const names = [...recorded.map(({ name }) => name), ...(asked === undefined ? [] : [asked])];
-  return [...new Set(names.map((name) => name.toLowerCase()))];
+/**
+ * A role in spec.roleARN is never changed, so it needs no lock. A role that only a profile in EKS shows is not locked:
+ * the claims and the guard `roleUnused` protect it.
+ */
+function rolesToLock(object: AWSFargateProfile, record: ProfileRecord): readonly string[] {
+  const names = [roleNameOf(object), ...managedRolesIn(record).map(({ name }) => name)];
+  return [...new Set(names.flatMap((name) => name?.toLowerCase() ?? []))];
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   type RecordedRole,
   profileIdOf,
   isEntryOf,
+  managedRolesIn,
 } from '../shared/record.ts';
 import { isAsDesired } from './plan/compare.ts';
 import { activeSince, indispensablePredecessor } from './plan/replace.ts';
@@ -204,5 +205,5 @@ export function hasAnythingInAws(record: ProfileRecord, desired: Desired, observ
   );
 }
 
-export const isAnythingLeft = ({ profiles, roles }: ProfileRecord): boolean =>
-  profiles.length > 0 || roles.some(({ managed }) => managed !== false);
+export const isAnythingLeft = (record: ProfileRecord): boolean =>
+  record.profiles.length > 0 || managedRolesIn(record).length > 0;

@@ -1,7 +1,7 @@
 import type { ProfileName, RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { isNamedAfter, profileNameFor, roleNameFor } from '../../pkg/fargate/names.ts';
-import { type ProfileRecord, currentEntry, recordOf } from './record.ts';
+import { type ProfileRecord, currentEntry, managedRolesIn, recordOf } from './record.ts';
 import { isReplaceable } from './object-state.ts';
 
 export function profileNameOf({ spec, metadata }: AWSFargateProfile): ProfileName {
@@ -27,6 +27,10 @@ export function currentProfileNameOf(object: AWSFargateProfile): ProfileName {
   return currentEntry(recorded)?.name ?? base;
 }
 
+/** Whether the spec names no role. */
+export const isRoleComputed = ({ spec }: Pick<AWSFargateProfile, 'spec'>): boolean =>
+  spec.roleARN === undefined && spec.roleName === undefined;
+
 /**
  * Returns `undefined` if spec.roleARN is set, or if neither spec nor record contains a cluster: the API server may have
  * dropped the fields under another provider's CRD.
@@ -45,11 +49,10 @@ export function roleNameOf(object: AWSFargateProfile): RoleName | undefined {
  * `withCheckedRole` puts the profile's role last in the record; the role of a replacement follows it.
  */
 export function usedRoleNamesOf(object: AWSFargateProfile): readonly RoleName[] {
-  const { roleARN, roleName } = object.spec;
-  const { profiles, roles } = recordOf(object);
-  const managed = roles.filter((role) => role.managed !== false);
+  const record = recordOf(object);
+  const managed = managedRolesIn(record);
   const last = managed.findLastIndex(({ checked }) => checked === true);
-  if (roleARN === undefined && roleName === undefined && profiles.length > 0 && last !== -1)
+  if (isRoleComputed(object) && record.profiles.length > 0 && last !== -1)
     return managed.slice(last, isReplaceable(object) ? undefined : last + 1).map(({ name }) => name);
   return [roleNameOf(object)].filter((name) => name !== undefined);
 }

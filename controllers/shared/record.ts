@@ -173,6 +173,10 @@ export const entryOf = ({ profiles }: ProfileRecord, profile: FargateProfile): R
 export const roleEntryOf = ({ roles }: ProfileRecord, name: string): RecordedRole | undefined =>
   roles.find((entry) => isSameRoleName(entry.name, name));
 
+/** `managed: false` marks another owner's role. */
+export const managedRolesIn = ({ roles }: ProfileRecord): readonly RecordedRole[] =>
+  roles.filter(({ managed }) => managed !== false);
+
 export const currentEntry = (entries: readonly RecordedProfile[]): RecordedProfile | undefined =>
   entries.findLast(({ served }) => served === true) ?? entries.at(-1);
 

@@ -30,6 +30,7 @@ import {
   formatLocation,
   isNeverBegun,
   locationOf,
+  managedRolesIn,
   readRecord,
   recordOf,
   reportedLocationOf,
@@ -106,7 +107,7 @@ function goalForDeletion(inputs: ReconcileInputs): Goal {
     newReason('TargetUnknown', {
       ...describeMissingSource(inputs),
       profile: currentProfileNameOf(object),
-      role: record.roles.length > 0 ? record.roles.find(({ managed }) => managed !== false)?.name : roleNameOf(object),
+      role: record.roles.length > 0 ? managedRolesIn(record)[0]?.name : roleNameOf(object),
       abandonment: abandonmentFor(inputs),
     }),
   );

@@ -11,8 +11,8 @@ import type {
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
 import { isRoleTaggedByOthers, isTaggedByOthers } from '../../../pkg/fargate/ownership.ts';
 import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/fargate/names.ts';
-import { type ProfileRecord, isEntryOf, roleEntryOf } from '../../shared/record.ts';
-import { profileNameOf, roleNameOf, rolePathOf } from '../../shared/profile-names.ts';
+import { type ProfileRecord, isEntryOf, managedRolesIn, roleEntryOf } from '../../shared/record.ts';
+import { isRoleComputed, profileNameOf, roleNameOf, rolePathOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
 import { hasChangeInProgress } from '../model/at-rest.ts';
 import { fitsSpec, type FoundRole, type Observed, type ObservedRole } from '../model/observed-state.ts';
@@ -162,35 +162,19 @@ function isRecordedRole({ record, object }: Looking, found: ObservedRole['found'
 /** Returns the names of the roles to read. Omits names that AWS would reject: no resource can have them. */
 function roleNames(looking: Looking, profiles: readonly FargateProfile[]): readonly RoleName[] {
   const { object, identity, record, isLeaving } = looking;
-  const { roleName, roleARN } = object.spec;
-  const isComputed = roleName === undefined && roleARN === undefined;
+  const { roleARN } = object.spec;
   // `managed: false` marks another owner's role. The record alone is no reason to read such a role: the role matters
   // only while the spec names it, and AWS may not allow this controller to read its policies.
-  const recorded = record.roles.filter(({ managed }) => managed !== false).map(({ name }) => name);
+  const recorded = managedRolesIn(record).map(({ name }) => name);
   const inUse = oursOf(ownerOf(looking.object, identity), profiles).map(roleOf);
   // If a client removed spec.profileName, the role's name may derive from the computed profile name. Without a recorded
   // role, Cluster API Provider AWS may have created the role under any of its names.
   const ofDeletion =
-    isLeaving && isComputed && recorded.length === 0
+    isLeaving && isRoleComputed(object) && recorded.length === 0
       ? [roleNameFor(identity.clusterName ?? identity.eksCluster, profileNameOf(object)), ...identity.capaRoleNames]
       : [];
   const named = roleARN === undefined ? roleNameOf(object) : isLeaving ? undefined : parseRoleArn(roleARN)?.name;
   return distinct([named, ...inUse, ...recorded, ...ofDeletion]);
-}
-
-/**
- * Returns the names of the roles that the controller may manage for the spec. If the spec names no role, the roles of
- * this object's profiles take precedence over the computed name, because EKS cannot change the role of a profile.
- */
-function wantedRoles(
-  { object, identity, isLeaving }: Looking,
-  profiles: readonly FargateProfile[],
-): readonly RoleName[] {
-  if (isLeaving) return [];
-  const ours = oursOf(ownerOf(object, identity), profiles).filter((profile) => !isGoing(profile));
-  const { roleARN, roleName } = object.spec;
-  if (roleARN === undefined && roleName === undefined && ours.length > 0) return ours.map(roleOf);
-  return [roleNameOf(object)].filter((name) => name !== undefined);
 }
 
 /** IAM ignores case in names. */
@@ -222,10 +206,13 @@ async function readRole(
   profiles: readonly FargateProfile[],
   name: RoleName,
 ): Read<ObservedRole> {
-  const { object, record } = looking;
+  const { object, identity, record, isLeaving } = looking;
   const isUserProvided = parseRoleArn(object.spec.roleARN ?? '')?.name === name;
   const isUnused = !profiles.some((profile) => !isGoing(profile) && isSameRoleName(roleOf(profile), name));
-  const isWanted = wantedRoles(looking, profiles).some((each) => isSameRoleName(each, name));
+  // If the spec names no role, EKS cannot change the role of this object's profiles, so an unused role is unwanted.
+  const hasAnother =
+    isRoleComputed(object) && oursOf(ownerOf(object, identity), profiles).some((each) => !isGoing(each));
+  const isWanted = !isLeaving && !hasAnother && isSameRoleName(roleNameOf(object), name);
   const isUnwanted = isUnused && !isUserProvided && !isWanted;
   // IAM refuses to list the policies of a role that does not exist. So they are read at the same time as the role only
   // if the record contains the role's ID, which shows that the role has existed.

@@ -10,7 +10,14 @@ import { ownerTagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
 import { clusterIndexOf } from '../../../shared/caches.ts';
 import { type FreshProfilesSources, newReadFreshProfiles } from '../../../shared/fresh-profiles.ts';
 import { listLiveProfiles } from '../../../shared/live-profiles.ts';
-import { type KnownLocation, formatLocation, locationOf, recordOf, readRecord } from '../../../shared/record.ts';
+import {
+  type KnownLocation,
+  formatLocation,
+  locationOf,
+  managedRolesIn,
+  recordOf,
+  readRecord,
+} from '../../../shared/record.ts';
 import { hasFinalizer, isDeleting } from '../../../shared/object-state.ts';
 import { roleNameOf, usedRoleNamesOf } from '../../../shared/profile-names.ts';
 
@@ -182,7 +189,7 @@ function mayBeDeletingRole(
   // The role of a replacement may be deleted again, if the spec is reverted.
   const [needed] = isDeleting(other) ? [] : usedRoleNamesOf(other);
   if (!hasFinalizer(other) || isSameRoleName(needed, name)) return false;
-  const recorded = recordOf(other).roles.filter(({ managed }) => managed !== false);
+  const recorded = managedRolesIn(recordOf(other));
   const own = [...(isDeleting(other) ? [roleNameOf(other)] : []), ...recorded.map((each) => each.name)];
   return isInEksCluster(other, object, location) && own.some((each) => isSameRoleName(each, name));
 }
