@@ -244,7 +244,7 @@ export class Reconciler {
     clusterQueues.beginReconcile(object);
     try {
       const decided = await roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
-        this.decide(object, goal, { session, inputs: inputs.right, record, queueKey }, context),
+        this.decide(object, { session, inputs: inputs.right, record, queueKey }, context),
       );
       if (decided === undefined)
         return await endEarly(
@@ -261,12 +261,11 @@ export class Reconciler {
   /** The caller holds the roles' locks. A Left ends the reconcile before anything is planned. */
   private async decide(
     object: AWSFargateProfile,
-    goal: PursueGoal,
     work: AwsWork,
     context: ReconcileContext,
   ): Promise<E.Either<Reason, Requeue>> {
-    const looking = lookingFor(object, goal, work);
-    const read = await this.observe(looking, goal, work, context);
+    const looking = lookingFor(object, work);
+    const read = await this.observe(looking, work, context);
     if (E.isLeft(read)) return read;
     const observed = read.right;
     const desired = this.desire(looking, work, observed);
@@ -276,7 +275,7 @@ export class Reconciler {
         return E.right(await this.finisher.resumeDeletion(object, context));
       this.options.recordEvent(object, IGNORED_DELETION);
     }
-    const result = await this.planAndExecute(object, goal, work, { desired: desired.right, observed }, context);
+    const result = await this.planAndExecute(object, work, { desired: desired.right, observed }, context);
     return E.right(await this.finisher.finish(result, context));
   }
 
@@ -355,10 +354,10 @@ export class Reconciler {
    */
   private async observe(
     looking: Looking,
-    { target, unwanted, abandonment }: PursueGoal,
-    { session, queueKey }: AwsWork,
+    { session, inputs, queueKey }: AwsWork,
     { signal }: ReconcileContext,
   ): Promise<E.Either<Reason, Observed>> {
+    const { target, unwanted, abandonment } = inputs;
     const call = callContext(target, { session, abandonment });
     const { retryStore, clock, random } = this.options;
     const seen = await look(session, looking, isSurveyDue(retryStore.get(looking.object), clock.monotonic()));
@@ -366,7 +365,7 @@ export class Reconciler {
     if (seen.right.depth === 'survey')
       retryStore.update(looking.object, (state) => withSurvey(state, clock.monotonic(), random));
     this.options.clusterQueues.compare(queueKey, looking.object, seen.right.profiles, ownNames(looking, seen.right));
-    const read = await this.accessEntries.complete(session, { target, abandonment }, looking, seen.right, signal);
+    const read = await this.accessEntries.complete(session, inputs, looking, seen.right, signal);
     if (E.isLeft(read)) return read;
     const protection =
       unwanted === 'retain' ? E.right(undefined) : await readDeletionProtection(session.clusters, looking, seen.right);
@@ -411,24 +410,22 @@ export class Reconciler {
 
   private async planAndExecute(
     before: AWSFargateProfile,
-    { target }: PursueGoal,
     { session, inputs, queueKey }: AwsWork,
     { desired, observed }: { readonly desired: Desired; readonly observed: Observed },
     context: ReconcileContext,
   ): Promise<ReconcileResult> {
     const { retryStore } = this.options;
     const planned = plan(desired, observed);
-    const isBegun =
-      planned.changes.length + planned.leftovers.length > 0 || hasAnythingInAws(desired.record, desired, observed);
+    const isBegun = planned.changes.length + planned.leftovers.length > 0 || hasAnythingInAws(desired);
     const isThere = observed.cluster === 'there' && isBegun;
     const known = isDeleting(before) ? desired.record : withoutDeletion(desired.record);
     const state: ReconcileState = {
       object: before,
-      record: isThere ? located(known, desired, target.identity) : known,
+      record: isThere ? located(known, desired, inputs.target.identity) : known,
       observed,
       desired,
       plan: planned,
-      target,
+      target: inputs.target,
       controlPlane: inputs.creationFacts?.controlPlane,
       controlPlaneTags: inputs.creationFacts?.controlPlaneTags ?? {},
       session,
@@ -505,16 +502,12 @@ interface AwsWork {
 
 type EarlyResult = Pick<ReconcileResult, 'object' | 'isAuthenticated'> & { readonly end: Reason };
 
-const lookingFor = (
-  object: AWSFargateProfile,
-  { target, creationFacts, isClusterLeaving }: PursueGoal,
-  { session, inputs, record }: AwsWork,
-): Looking => ({
+const lookingFor = (object: AWSFargateProfile, { inputs, record }: AwsWork): Looking => ({
   object,
-  identity: identityOf(object, inputs, placeOf(target, session.account), baseNameOf(object, record)),
+  identity: identityOf(object, inputs, baseNameOf(object, record)),
   record,
-  isLeaving: creationFacts === undefined,
-  isClusterLeaving,
+  isLeaving: inputs.creationFacts === undefined,
+  isClusterLeaving: inputs.isClusterLeaving,
 });
 
 const hasRoleConflict = ({ role }: Desired): boolean => role?.kind === 'managed' && role.roleConflict !== undefined;

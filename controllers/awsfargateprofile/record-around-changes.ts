@@ -14,7 +14,7 @@ import { activeSince, indispensablePredecessor } from './plan/replace.ts';
 import type { Desired } from './model/desired-state.ts';
 import { type Mutation, type MutationOutcome, type ReconcileEnd, isWithoutEffect, subjectOf } from './model/change.ts';
 import { type Observed, findProfile, findRole } from './model/observed-state.ts';
-import { isManagedHere, ownershipOf } from './model/owner.ts';
+import { isManagedHere } from './model/owner.ts';
 import { withLast } from './record-after-read.ts';
 import { ACTIVE } from './model/profile-status.ts';
 
@@ -196,14 +196,9 @@ function withCheckedRole(
   return [...others, entry];
 }
 
-export function hasAnythingInAws(record: ProfileRecord, desired: Desired, observed: Observed): boolean {
-  return (
-    record.in.kind !== 'none' ||
-    record.profiles.length > 0 ||
-    record.roles.length > 0 ||
-    observed.profiles.some((found) => ownershipOf(desired, found).kind === 'ours')
-  );
-}
+/** The record lists all profiles of this object except those of another copy. */
+export const hasAnythingInAws = ({ record, elsewhere }: Pick<Desired, 'record' | 'elsewhere'>): boolean =>
+  record.in.kind !== 'none' || record.profiles.length > 0 || record.roles.length > 0 || elsewhere.length > 0;
 
 export const isAnythingLeft = (record: ProfileRecord): boolean =>
   record.profiles.length > 0 || managedRolesIn(record).length > 0;

@@ -24,12 +24,12 @@ export async function completeEksClusterFacts(
   facts: CreationFacts,
   limits: OperatorLimits,
 ): Promise<E.Either<Reason, CreationFacts>> {
-  if (facts.isReadinessOfEks !== true) return E.right(facts);
+  if (facts.blockersInAccounts === undefined) return E.right(facts);
   const { eksCluster: name, region } = target;
   const { account } = session;
   const excess = findEksClusterExcess(limits, object.metadata.namespace, { account, region, name });
   if (excess.length > 0) return E.left(eksClusterNotAllowed(excess));
-  const ofAccount = facts.blockersInAccounts?.find((each) => each.account === account);
+  const ofAccount = facts.blockersInAccounts.find((each) => each.account === account);
   if (ofAccount !== undefined && locationOf(object).kind !== 'known') return E.left(ofAccount.blocker);
   if (facts.creationBlocker !== undefined || isProvisioned(object) || hasChangeInProgress(object))
     return E.right(facts);

@@ -57,8 +57,8 @@ export function desiredFor(
 ): E.Either<Reason, Desired> {
   const { target, creationFacts, unwanted, abandonment, limits } = inputs;
   const place = placeOf(target, inputs.account);
-  const byRecord = ownerOf(object, identityOf(object, inputs, place, baseNameOf(object, record)));
-  const identity = identityOf(object, inputs, place, baseNameOf(object, withoutForeign(record, byRecord, observed)));
+  const byRecord = ownerOf(object, identityOf(object, inputs, baseNameOf(object, record)));
+  const identity = identityOf(object, inputs, baseNameOf(object, withoutForeign(record, byRecord, observed)));
   const isLeaving = creationFacts === undefined;
   const common = {
     ...ownerOf(object, identity),
@@ -124,7 +124,7 @@ export function findSpecProblem(object: AWSFargateProfile, inputs: DesiredInputs
   const record = recordOf(object);
   const place = placeOf(inputs.target, inputs.account);
   const base = baseNameOf(object, record);
-  const identity = identityOf(object, inputs, place, base);
+  const identity = identityOf(object, inputs, base);
   const isThere = record.profiles.length > 0;
   const known = { name: base, existing: undefined, isOwnRole: () => false, isThere };
   const resources = desiredProfileAndRole(object, inputs, { identity, place, limits: inputs.limits }, known);

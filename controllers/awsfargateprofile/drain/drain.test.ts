@@ -2,18 +2,11 @@ import { expect } from 'chai';
 import { formatTimestamp } from 'controller-runtime/env';
 import type { ObjectMeta } from 'controller-runtime/schema';
 import { ProfileName } from '../../../api/names.ts';
-import {
-  type Drain,
-  type DrainPod,
-  type DrainProblem,
-  drainBefore,
-  drainingReason,
-  nextStep,
-  toDrainPod,
-} from './drain.ts';
+import { type Drain, type DrainPod, drainBefore, drainingReason, nextStep, toDrainPod } from './drain.ts';
 import { messageOf } from '../reasons/reasons.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import type { RecordedProfile } from '../../shared/record.ts';
+import type { ServerProblem } from '../../shared/workload-server.ts';
 import type { Mutation } from '../model/change.ts';
 import { HERE, NOW as AWS_NOW, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
 import { living } from '../testing/plan-tables.ts';
@@ -40,7 +33,7 @@ const leaving = (at: number): Partial<DrainPod> => ({ terminatesAt: at });
 const STAYS = { movable: false };
 
 /** Describes in words what happens next. */
-function say(found: readonly DrainPod[] | DrainProblem, { drain = DRAIN, now = NOW } = {}): string {
+function say(found: readonly DrainPod[] | ServerProblem, { drain = DRAIN, now = NOW } = {}): string {
   const step = nextStep(drain, found, now);
   if (step.kind === 'wait') {
     const { total, left } = step.counts ?? {};

@@ -60,9 +60,6 @@ export interface DrainPod {
   readonly terminatesAt?: Ms;
 }
 
-/** Why pods cannot be listed or evicted. */
-export type DrainProblem = ServerProblem;
-
 export type DrainStep =
   /** The predecessor may be deleted. */
   | { readonly kind: 'over'; readonly drained: Drained }
@@ -102,7 +99,7 @@ export function toDrainPod(metadata: ObjectMeta, { since, successor }: Drain): D
 }
 
 /** `found` contains all pods on the predecessor, or the problem that prevents listing them. */
-export function nextStep(drain: Drain, found: readonly DrainPod[] | DrainProblem, now: Ms): DrainStep {
+export function nextStep(drain: Drain, found: readonly DrainPod[] | ServerProblem, now: Ms): DrainStep {
   const { obstacle, successor, until } = drain;
   const over = (because: Drained['because'], rest: Partial<Drained>): DrainStep => ({
     kind: 'over',
@@ -132,7 +129,11 @@ export function drainingReason(
   { predecessor, successor, since, until }: Drain,
   { counts }: Extract<DrainStep, { kind: 'wait' }>,
   asked: readonly (readonly [pod: DrainPod, answer: Eviction])[],
-  { now, problem, begins }: { readonly now: Ms; readonly problem?: DrainProblem | undefined; readonly begins: boolean },
+  {
+    now,
+    problem,
+    begins,
+  }: { readonly now: Ms; readonly problem?: ServerProblem | undefined; readonly begins: boolean },
 ): Reason<'Draining'> {
   const refused = asked.flatMap(([pod, answer]) =>
     answer.kind === 'refused' ? [{ pod: textOf(pod), said: answer.said }] : [],

@@ -13,8 +13,8 @@ import type { ConnectToServer } from 'controller-runtime/kubeconfig';
 import { errorMessage } from 'controller-runtime/text';
 import { NoCredentials, type Session } from '../../../pkg/cloud/index.ts';
 import { VERSION } from '../../../pkg/version.ts';
-import { findServer } from '../../shared/workload-server.ts';
-import type { Drain, DrainProblem } from './drain.ts';
+import { type ServerProblem, findServer } from '../../shared/workload-server.ts';
+import type { Drain } from './drain.ts';
 import type { Target } from '../goal/target.ts';
 
 /** Access to a workload cluster's pods during one reconcile. */
@@ -27,7 +27,7 @@ export type OpenPods = (
   session: Pick<Session, 'clusters' | 'clusterToken'>,
   target: Pick<Target, 'eksCluster'>,
   drain: Drain,
-) => Promise<E.Either<DrainProblem, PodAccess | undefined>>;
+) => Promise<E.Either<ServerProblem, PodAccess | undefined>>;
 
 /**
  * The endpoint and certificate authority come from EKS's DescribeCluster, and the token from the credentials that
@@ -49,7 +49,7 @@ export const newOpenPods =
   };
 
 /** A workload cluster's API server may answer anything, so its words are quoted. */
-export function describeProblem(error: unknown, cluster: string): DrainProblem {
+export function describeProblem(error: unknown, cluster: string): ServerProblem {
   const server = `the API server of EKS cluster ${cluster}`;
   if (error instanceof KubeError && error.status === 401)
     return {

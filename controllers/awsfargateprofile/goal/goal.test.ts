@@ -457,7 +457,7 @@ describe('goalFor', () => {
 
     it('for spec.eksCluster the tags of a control plane that manages it, and the subnets that EKS chooses', () => {
       const given = { ...inEks(begun), ...MANAGED, ...withPlane({ additionalTags: { team: 'a' } }) };
-      const facts = { privateSubnets: undefined, creationBlocker: undefined, isReadinessOfEks: true };
+      const facts = { privateSubnets: undefined, creationBlocker: undefined };
       for (const [inputsOf, controlPlaneTags, key] of [
         [given, { team: 'a' }, { namespace: 'team-a', name: 'prod-control-plane' }],
         [inEks(begun), {}, undefined],

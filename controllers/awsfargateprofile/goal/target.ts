@@ -49,11 +49,10 @@ export interface CreationFacts {
   /** The control plane that gets this controller's finalizer. */
   readonly controlPlane: ObjectKey | undefined;
   readonly creationBlocker: Reason | undefined;
-  /** Set for an object with spec.eksCluster, because only EKS shows whether the EKS cluster is ready. */
-  readonly isReadinessOfEks?: true;
   /**
-   * Nothing new is created for an object whose credentials belong to one of these accounts, because a control plane
-   * there manages the EKS cluster.
+   * Set for an object with spec.eksCluster, because only EKS shows whether the EKS cluster is ready. Nothing new is
+   * created for an object whose credentials belong to one of these accounts, because a control plane there manages the
+   * EKS cluster.
    */
   readonly blockersInAccounts?: readonly { readonly account: AccountId; readonly blocker: Reason }[];
 }
@@ -97,7 +96,6 @@ function targetInEks(
       privateSubnets: undefined,
       controlPlane: joined && keyOf(joined),
       creationBlocker: joined && joinedBlocker(object, name, clusterOfJoined, joined),
-      isReadinessOfEks: true,
       blockersInAccounts: inAccounts.map((each) => ({
         account: each.account,
         blocker: useClusterName(name, each.controlPlane, each.cluster),

@@ -4,7 +4,7 @@ import { type Eviction, KubeError } from 'controller-runtime/client';
 import type { ObjectMeta } from 'controller-runtime/schema';
 import { ProfileName } from '../../../api/names.ts';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import type { DrainProblem } from '../drain/drain.ts';
+import type { ServerProblem } from '../../shared/workload-server.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { HERE, NOW, PROFILE_ID, aProfile, aRole, observed } from '../testing/builders.ts';
 import { awsAsDesired, newServices, reconcileStateFor } from '../testing/reconcile-state.ts';
@@ -49,7 +49,7 @@ describe('the drain of a predecessor', () => {
   let lists: number;
   let closed: number;
   let counted: string[];
-  let opened: E.Either<DrainProblem, undefined> | undefined;
+  let opened: E.Either<ServerProblem, undefined> | undefined;
   let pods: readonly ObjectMeta[] | Error;
   let answer: Eviction | Error;
   let takes: number;

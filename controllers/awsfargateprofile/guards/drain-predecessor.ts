@@ -3,19 +3,11 @@ import { isAborted, withDeadline } from 'controller-runtime/async';
 import type { Eviction } from 'controller-runtime/client';
 import { type Clock, isPanic, type Ms, type Random } from 'controller-runtime/env';
 import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
-import {
-  type Drain,
-  type DrainPod,
-  type DrainProblem,
-  drainBefore,
-  drainingReason,
-  nextStep,
-  toDrainPod,
-} from '../drain/drain.ts';
+import { type Drain, type DrainPod, drainBefore, drainingReason, nextStep, toDrainPod } from '../drain/drain.ts';
 import { type OpenPods, type PodAccess, describeProblem } from '../drain/open-pods.ts';
 import type { Drained, Mutation } from '../model/change.ts';
+import type { ServerProblem } from '../../shared/workload-server.ts';
 import { withDrainSince } from '../record-around-changes.ts';
-import type { Reason } from '../reasons/reasons.ts';
 import { type LiveGuardServices, newLiveGuards } from './checks.ts';
 import { type Guard, type Obstacle, type ReconcileState, stop } from './guards.ts';
 
@@ -49,7 +41,6 @@ export function drainPredecessor(services: DrainServices): Guard {
     if (drain === undefined) return undefined;
     const result = await drainOnce(services, drain, mutation, reconcile);
     if ('kind' in result) return result;
-    if ('name' in result) return stop(result);
     reconcile.drained = result;
     return undefined;
   };
@@ -60,7 +51,7 @@ async function drainOnce(
   drain: Drain,
   mutation: Mutation,
   reconcile: ReconcileState,
-): Promise<Reason<'Draining'> | Drained | Obstacle> {
+): Promise<Drained | Obstacle> {
   const { clock } = services;
   const { target, desired } = reconcile;
   const { now } = desired;
@@ -89,7 +80,7 @@ async function drainOnce(
     if (obstacle !== undefined) return obstacle;
     const evicted = access === undefined ? NONE : await evict(services, access, step.evict, reconcile);
     const why = 'problem' in found ? found : evicted.problem;
-    return drainingReason(drain, step, evicted.answers, { now, problem: why, begins });
+    return stop(drainingReason(drain, step, evicted.answers, { now, problem: why, begins }));
   } finally {
     await access?.close();
   }
@@ -100,7 +91,7 @@ function list(
   access: PodAccess,
   drain: Drain,
   reconcile: ReconcileState,
-): Promise<DrainPod[] | DrainProblem> {
+): Promise<DrainPod[] | ServerProblem> {
   const selector = `${PROFILE_LABEL}=${drain.predecessor}`;
   const read = (signal: AbortSignal) =>
     attempt(reconcile, async () => {
@@ -115,7 +106,7 @@ function list(
 
 interface Evicted {
   readonly answers: readonly (readonly [DrainPod, Eviction])[];
-  readonly problem?: DrainProblem;
+  readonly problem?: ServerProblem;
 }
 
 const NONE: Evicted = { answers: [] };
@@ -133,7 +124,7 @@ async function evict(
 ): Promise<Evicted> {
   const answers = new Map<number, readonly [DrainPod, Eviction]>();
   const lastBegin = clock.monotonic() + EVICTIONS_BEGIN_WITHIN;
-  let problem: DrainProblem | undefined;
+  let problem: ServerProblem | undefined;
   const entries = [...pods.entries()];
   const first = Math.floor(random.next() * pods.length);
   const queue = [...entries.slice(first), ...entries.slice(0, first)].values();
@@ -163,8 +154,8 @@ async function evict(
  */
 async function attempt<A>(
   { signal, target }: ReconcileState,
-  work: () => Promise<E.Either<DrainProblem, A>>,
-): Promise<E.Either<DrainProblem, A>> {
+  work: () => Promise<E.Either<ServerProblem, A>>,
+): Promise<E.Either<ServerProblem, A>> {
   try {
     return await work();
   } catch (error) {

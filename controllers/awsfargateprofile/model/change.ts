@@ -28,11 +28,11 @@ export interface Change {
 }
 
 /**
- * The state of a profile or role before the changes. `works`: it serves pods, but lacks a tag, or something that AWS
- * may refuse without harm. `broken`: it is missing, or new pods may not start. `notRead`: this reconcile had no reason
- * to read it.
+ * The state of a profile or role before the changes. `works`: it matches the spec, except maybe for a tag, or something
+ * that AWS may refuse without harm. `broken`: it is missing, or new pods may not start. `notRead`: this reconcile had no
+ * reason to read it.
  */
-export type Health = 'inSync' | 'works' | 'broken' | 'notRead';
+export type Health = 'works' | 'broken' | 'notRead';
 
 /**
  * `inSync`: AWS matches the spec. `released`: nothing in AWS depends on the object anymore, so the controller may
@@ -79,13 +79,10 @@ export interface Advice {
   readonly isInStatus: boolean;
 }
 
-/**
- * Why the profile counts as this object's. `ours`: its tags say so. `stripped`: the record contains its ID, but a tag
- * is missing. `unproven`: only a ready control plane can prove that the profile belongs to this object.
- */
 export interface OwnProfile {
   readonly name: ProfileName;
-  readonly ownership: 'ours' | 'stripped' | 'unproven';
+  /** Whether tags or record prove that the profile is this object's. If not, only a ready control plane could. */
+  readonly isProven: boolean;
 }
 
 /** Yields changes in order, and returns the reason why the plan ends after them. */

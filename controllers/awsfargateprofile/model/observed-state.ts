@@ -32,10 +32,8 @@ export interface ObservedAccessEntry {
   readonly mode: string | undefined;
   /** `undefined` if there is none, or if AWS refuses to show it. */
   readonly found: Pick<AccessEntry, 'type' | 'createdAt'> | undefined;
-  /** AWS's error message after it refused to read or change the entry. */
+  /** AWS's error message, if it has refused the read, which an event reports. */
   readonly refusal?: string;
-  /** AWS has denied the read in this reconcile, which an event reports. */
-  readonly isUnreadable?: true;
 }
 
 export interface Observed {

@@ -23,10 +23,10 @@ export const placeOf = ({ region }: Target, account: AccountId): AwsLocation => 
 /** `base` is the name from which the names of the role and of replacements derive. */
 export function identityOf(
   object: AWSFargateProfile,
-  { target, targetSource }: { readonly target: Target; readonly targetSource: TargetSource },
-  place: AwsLocation,
+  inputs: { readonly target: Target; readonly targetSource: TargetSource; readonly account: AccountId },
   base: ProfileName,
 ): ObjectIdentity {
+  const { target, targetSource, account } = inputs;
   const capaRoleNames = roleNamesOfCapa({
     clusterName: target.clusterName,
     eksClusterName: target.eksCluster,
@@ -37,7 +37,7 @@ export function identityOf(
     name: object.metadata.name,
     clusterName: target.clusterName,
     eksCluster: target.eksCluster,
-    eksClusterArn: clusterArn(place, target.eksCluster),
+    eksClusterArn: clusterArn(placeOf(target, account), target.eksCluster),
     profileName: base,
     capaRoleNames,
     adoptable:

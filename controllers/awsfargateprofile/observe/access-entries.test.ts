@@ -35,7 +35,7 @@ const OUTAGE = aFailure({ code: 'NoAnswer' });
 const lookingFor = (parts: ObjectParts, over: Partial<Looking> & { isDeleted?: boolean } = {}): Looking => {
   const { isDeleted = false, ...rest } = over;
   const object = isDeleted ? aDeletedObject(parts) : anObject(parts);
-  const identity = identityOf(object, desiredInputs(), PLACE, baseNameOf(object));
+  const identity = identityOf(object, desiredInputs(), baseNameOf(object));
   const isLeaving = isDeleting(object);
   return { object, identity, record: recordOf(object), isLeaving, isClusterLeaving: false, ...rest };
 };
@@ -292,7 +292,7 @@ describe('AccessEntryReader', () => {
     it(`returns the words of AWS when AWS denies ${operation}, and fails when AWS does not answer`, async () => {
       session.onCall = (called) => (called === operation ? DENIED : undefined);
       const denied = await read();
-      expect(isRight(denied) && denied.right).to.deep.include({ found: undefined, isUnreadable: true });
+      expect(isRight(denied) && denied.right).to.deep.include({ found: undefined });
       expect(isRight(denied) && denied.right.refusal).to.include('AccessDeniedException');
       session.onCall = (called) => (called === operation ? OUTAGE : undefined);
       expect(isLeft(await read())).to.equal(true);

@@ -43,7 +43,7 @@ export class AccessEntryReader {
   /** Reads the access entries and the authentication mode that the reconcile needs. A Left ends the reconcile. */
   async complete(
     session: Session,
-    { target, abandonment }: { readonly target: Target; readonly abandonment: Abandonment | undefined },
+    { target, abandonment }: { readonly target: Target; readonly abandonment?: Abandonment | undefined },
     looking: Looking,
     seen: ProfilesAndRoles,
     signal: AbortSignal,
@@ -184,9 +184,7 @@ const refused = (
   known: Pick<ObservedAccessEntry, 'principal' | 'mode'>,
   failure: AwsFailure,
 ): E.Either<AwsFailure, ObservedAccessEntry> =>
-  isRefused(failure)
-    ? E.right({ ...known, found: undefined, refusal: describeFailure(failure), isUnreadable: true })
-    : E.left(failure);
+  isRefused(failure) ? E.right({ ...known, found: undefined, refusal: describeFailure(failure) }) : E.left(failure);
 
 const keyOf = ({ account, region }: Reader, { eksCluster, controlPlaneUid = '' }: AskedCluster): string =>
   `${account}/${region}/${eksCluster}/${controlPlaneUid}`;

@@ -13,7 +13,6 @@ import {
   EKS_CLUSTER,
   HERE,
   FULL_RECORD,
-  PLACE,
   PROFILE,
   PROFILE_ID,
   ROLE,
@@ -31,7 +30,7 @@ import { type SimulatedAws, sessionOn } from '../testing/simulated-aws.ts';
 import { type Looking, type ProfilesAndRoles, glance, survey } from './observe.ts';
 
 function lookingFor(object: AWSFargateProfile): Looking {
-  const identity = identityOf(object, desiredInputs(), PLACE, baseNameOf(object));
+  const identity = identityOf(object, desiredInputs(), baseNameOf(object));
   return { object, identity, record: recordOf(object), isLeaving: isDeleting(object), isClusterLeaving: false };
 }
 

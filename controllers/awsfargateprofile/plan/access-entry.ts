@@ -35,7 +35,7 @@ export function* ensureAccessEntry(desired: Desired, observed: Observed, role: F
   const entry = findEntry(observed, role.arn);
   if (entry === undefined || entry.mode === 'CONFIG_MAP') return undefined;
   const reason = roleRecreated(desired, role, knownOf(entry), entry.refusal);
-  if (entry.isUnreadable) return isKnownRecreated ? reason : undefined;
+  if (entry.refusal !== undefined) return isKnownRecreated ? reason : undefined;
   const { found } = entry;
   const isRight =
     found === undefined
@@ -50,8 +50,8 @@ export function* ensureAccessEntry(desired: Desired, observed: Observed, role: F
 
 type EntryState = Reason<'RoleRecreated'>['facts']['entry'];
 
-const knownOf = ({ isUnreadable, found }: ObservedAccessEntry): EntryState =>
-  isUnreadable === true ? 'unknown' : found === undefined ? 'missing' : 'outdated';
+const knownOf = ({ refusal, found }: ObservedAccessEntry): EntryState =>
+  refusal !== undefined ? 'unknown' : found === undefined ? 'missing' : 'outdated';
 
 export const roleRecreated = (
   desired: Desired,

@@ -19,7 +19,7 @@ import { plan } from './plan.ts';
 const OLD = { type: 'FARGATE_LINUX', createdAt: ROLE_CREATED_AT - 1 };
 const NEW = { type: 'FARGATE_LINUX', createdAt: ROLE_CREATED_AT + 1_000 };
 const STANDARD = { ...OLD, type: 'STANDARD' };
-const DENIED = { refusal: 'no (EKS DescribeAccessEntry: AccessDeniedException)', isUnreadable: true } as const;
+const DENIED = { refusal: 'no (EKS DescribeAccessEntry: AccessDeniedException)' } as const;
 const EITHER = { mode: 'API_AND_CONFIG_MAP' };
 
 const entry = (found?: ObservedAccessEntry['found'], over: Partial<ObservedAccessEntry> = {}): ObservedAccessEntry => ({

@@ -168,14 +168,14 @@ describe('plan, about a profile or role whose tags were removed', () => {
 
   describe("tells whether a profile is the object's, if", () => {
     for (const [situation, desires, world, profiles] of [
-      ['it has its tags', recorded, seen(PROFILE_TAGS), [{ name: PROFILE, ownership: 'ours' }]],
-      ['the plan creates it', living(), onlyRole(ROLE_TAGS), [{ name: PROFILE, ownership: 'ours' }]],
-      ['the record has its id', recorded, seen({}), [{ name: PROFILE, ownership: 'stripped' }]],
+      ['it has its tags', recorded, seen(PROFILE_TAGS), [{ name: PROFILE, isProven: true }]],
+      ['the plan creates it', living(), onlyRole(ROLE_TAGS), [{ name: PROFILE, isProven: true }]],
+      ['the record has its id', recorded, seen({}), [{ name: PROFILE, isProven: true }]],
       [
         'CAPA may have created it, and the control plane is not ready',
         unproven(true),
         ofName(web, { [CAPA_TAG]: 'owned' }),
-        [{ name: web, ownership: 'unproven' }],
+        [{ name: web, isProven: false }],
       ],
       ['it has no tags, and nothing is recorded', living(), seen({}), []],
       ['another AWSFargateProfile is the owner', recorded, seen({ [OWNER_TAG]: 'team-b/web' }), []],

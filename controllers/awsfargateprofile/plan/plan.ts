@@ -115,8 +115,8 @@ function roleHealth(desired: Desired, observed: Observed): Health {
   const isStripped = role.kind === 'managed' && found !== undefined && strippedRoleReason(desired, found) !== undefined;
   if (found === undefined || isRecreated(desired, found)) return 'broken';
   if (findRoleBlocker(desired, observed, role) !== undefined && !isStripped) return 'broken';
-  if (role.kind === 'existing' || !isRoleOurs(desired, found)) return 'inSync';
-  return healthAfter([...roleDrift(desired, observed, role, found)]);
+  if (role.kind === 'existing' || !isRoleOurs(desired, found)) return 'works';
+  return healthAfter(roleDrift(desired, observed, role, found));
 }
 
 function profileHealth(desired: Desired, observed: Observed): Health {
@@ -127,13 +127,10 @@ function profileHealth(desired: Desired, observed: Observed): Health {
   const isStripped = strippedProfileReason(desired, found) !== undefined;
   if (findProfileBlocker(desired, observed, profile) !== undefined && !isStripped) return 'broken';
   if (describeDifferences(desired, observed, found).length > 0) return 'broken';
-  return healthAfter([...profileDrift(profile, found)]);
+  return healthAfter(profileDrift(profile, found));
 }
 
-function healthAfter(drift: readonly Change[]): Health {
-  if (drift.length === 0) return 'inSync';
-  return drift.every(isHarmless) ? 'works' : 'broken';
-}
+const healthAfter = (drift: Iterable<Change>): Health => ([...drift].every(isHarmless) ? 'works' : 'broken');
 
 /**
  * True if pods work without the change: it is optional, or it changes the role's tags. A change of tags is optional

@@ -59,12 +59,11 @@ export function ownProfiles(desired: Desired, { profiles }: Observed): readonly 
   const desiredName = desired.profile?.name;
   const isToBeCreated = desiredName !== undefined && findProfile(profiles, desiredName) === undefined;
   const found = profiles.flatMap((each): readonly OwnProfile[] => {
-    const { name } = each;
-    if (ownershipOf(desired, each).kind === 'ours') return [{ name, ownership: 'ours' }];
-    if (strippedProfileReason(desired, each) === undefined) return [];
-    return [{ name, ownership: isEntryOf(desired.record.profiles, each) ? 'stripped' : 'unproven' }];
+    const isOurs = ownershipOf(desired, each).kind === 'ours';
+    const isProven = isOurs || isEntryOf(desired.record.profiles, each);
+    return isOurs || strippedProfileReason(desired, each) !== undefined ? [{ name: each.name, isProven }] : [];
   });
-  return isToBeCreated ? [...found, { name: desiredName, ownership: 'ours' }] : found;
+  return isToBeCreated ? [...found, { name: desiredName, isProven: true }] : found;
 }
 
 /**
@@ -104,8 +103,8 @@ export function refusedReads(
   { identity }: Desired,
   { accessEntries = [], deletionProtection }: Observed,
 ): readonly RefusedRead[] {
-  const ofEntries = accessEntries.flatMap(({ isUnreadable, principal, refusal = '' }): readonly RefusedRead[] =>
-    isUnreadable === true ? [{ of: 'accessEntry', principal, refusal }] : [],
+  const ofEntries = accessEntries.flatMap(({ principal, refusal }): readonly RefusedRead[] =>
+    refusal === undefined ? [] : [{ of: 'accessEntry', principal, refusal }],
   );
   if (deletionProtection?.kind !== 'unreadable') return ofEntries;
   const { eksCluster } = identity;

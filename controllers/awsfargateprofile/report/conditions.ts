@@ -194,8 +194,7 @@ function availableValue(reconcile: CompletedReconcile): ConditionContent {
   const { facts } = reconcile;
   if (facts === undefined) return unchangedValue(reconcile, 'Available');
   const { plan, after } = facts;
-  const isOwn = (name: string): boolean =>
-    plan.profiles.some((own) => own.name === name && own.ownership !== 'unproven');
+  const isOwn = (name: string): boolean => plan.profiles.some((own) => own.name === name && own.isProven);
   const active = after.profiles.filter(({ name, status }) => status === ACTIVE && isOwn(name));
   return active.length > 0
     ? trueFor(
@@ -217,7 +216,7 @@ function isInSyncAfter({ end, facts, execution }: CompletedReconcile, what: 'pro
     execution?.steps.some((step) => step.mutation === mutation && step.outcome.kind === 'done') === true;
   // A role works without a boundary that only the operator's flags require, but it does not match the spec.
   if (planned.some((each) => each.mutation.kind === 'setBoundary' && !isMade(each))) return false;
-  if (end === 'inSync' || health === 'inSync' || health === 'works') return true;
+  if (end === 'inSync' || health === 'works') return true;
   return what === 'role' && planned.length > 0 && planned.every(isMade);
 }
 

@@ -215,7 +215,7 @@ export function updatedRecordFor(
 ) {
   const given = desiredInputs(over);
   const record = recordOf(object);
-  const identity = identityOf(object, given, PLACE, baseNameOf(object, record));
+  const identity = identityOf(object, given, baseNameOf(object, record));
   return updateRecord(record, seenBy({ identity, object }, seen), {
     unanswered: withUnanswered({}, record, 0),
     now: age,
