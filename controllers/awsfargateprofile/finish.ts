@@ -81,10 +81,7 @@ export class Finisher {
       announced: state.announced,
     };
     const unwritten: Unwritten = { steps: execution?.steps ?? [], remember, context };
-    if (end === 'released')
-      return isDeleting(object)
-        ? this.completeDeletion(object, eventsAfter(reconcile), unwritten)
-        : this.deleteObject(object, unwritten);
+    if (end === 'released') return this.leave(object, eventsAfter(reconcile), unwritten);
     const after = statusAfter(reconcile);
     // Without facts from AWS, overlaps are not checked: the EKS cluster is known only from status, which another client
     // may have written.
@@ -111,16 +108,24 @@ export class Finisher {
     return written;
   }
 
-  /** Asks the API server for a blocker before the finalizer is removed, because the caches may be outdated. */
-  private async completeDeletion(
-    object: AWSFargateProfile,
-    events: readonly EventSpec[],
-    unwritten: Unwritten,
-  ): Promise<Requeue> {
-    const because = await this.options.findLiveBlocker(object, unwritten.context.signal);
-    return because === undefined
-      ? this.removeFinalizer(object, events, unwritten)
-      : this.finishUnreported(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
+  /**
+   * Removes the finalizer of a deleted object. Deletes an object that is not being deleted: its EKS cluster is, and
+   * contains no Fargate profile of this object. Asks the API server for a blocker first, because the caches may be
+   * outdated.
+   */
+  private async leave(object: AWSFargateProfile, events: readonly EventSpec[], unwritten: Unwritten): Promise<Requeue> {
+    const { findLiveBlocker, profileWriter } = this.options;
+    const { logger, signal } = unwritten.context;
+    const because = await findLiveBlocker(object, signal);
+    if (because !== undefined)
+      return this.finishUnreported(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
+    if (isDeleting(object)) return this.removeFinalizer(object, events, unwritten);
+    logger.info('Deleting the profile of a cluster that is being deleted: EKS has no Fargate profile of it to retain');
+    await this.write(object, unwritten, async () => {
+      await profileWriter.delete(object, signal);
+      return object;
+    });
+    return DONE;
   }
 
   /**
@@ -176,10 +181,7 @@ export class Finisher {
     reason: Reason,
     context: ReconcileContext,
   ): Promise<Requeue> {
-    const unwritten = { steps: [], context };
-    return isDeleting(object)
-      ? this.removeFinalizer(object, [releasedEvent(object, reason)], unwritten)
-      : this.deleteObject(object, unwritten);
+    return this.leave(object, [releasedEvent(object, reason)], { steps: [], context });
   }
 
   recordStepEvents(
@@ -262,20 +264,6 @@ export class Finisher {
     );
     if (!isWritten) return CONFLICT;
     this.recordEvents(object, events);
-    return DONE;
-  }
-
-  /** Called if the EKS cluster is being deleted and contains no Fargate profile of this object. */
-  private async deleteObject(object: AWSFargateProfile, unwritten: Unwritten): Promise<Requeue> {
-    const { logger, signal } = unwritten.context;
-    const because = await this.options.findLiveBlocker(object, signal);
-    if (because !== undefined)
-      return this.finishUnreported(object, newReason('NotNow', { because }), unwritten.steps, unwritten.context);
-    logger.info('Deleting the profile of a cluster that is being deleted: EKS has no Fargate profile of it to retain');
-    await this.write(object, unwritten, async () => {
-      await this.options.profileWriter.delete(object, signal);
-      return object;
-    });
     return DONE;
   }
 
