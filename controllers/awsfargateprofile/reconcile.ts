@@ -10,13 +10,12 @@ import type { RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Session, Sessions } from '../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
-import { isNamedAfter, isSameRoleName } from '../../pkg/fargate/names.ts';
+import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
 import type { ControlPlaneFinalizer } from '../shared/control-plane/control-plane-finalizer.ts';
 import {
-  EMPTY_RECORD,
   type ProfileRecord,
   formatLocation,
   isNeverBegun,
@@ -26,7 +25,7 @@ import {
   readRecord,
   isEntryOf,
 } from '../shared/record.ts';
-import { hasFinalizer, isDeleting, isReplaceable, isStatusLost } from '../shared/object-state.ts';
+import { isDeleting, isStatusLost } from '../shared/object-state.ts';
 import { PersistentErrors } from '../shared/persistent-errors.ts';
 import { baseNameOf, roleNameOf } from '../shared/profile-names.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
@@ -51,14 +50,13 @@ import type { LiveRoleUsers } from './guards/role-users/live-objects.ts';
 import { type SharedRole, findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
 import type { ClusterQueues } from './cluster-queue.ts';
 import type { Desired, SharersSettings } from './model/desired-state.ts';
-import { type Observed, observedAfter } from './model/observed-state.ts';
+import { type Looking, type Observed, type ProfilesAndRoles, observedAfter } from './model/observed-state.ts';
 import { identityOf, placeOf, oursOf } from './model/owner.ts';
 import type { Execution, ReconcileResult } from './model/result.ts';
-import { takenOver } from './managed-elsewhere.ts';
 import { mergeRecords, updateRecord, withLostRecord, withUnanswered } from './record-after-read.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
 import { readDeletionProtection } from './observe/deletion-protection.ts';
-import { type Looking, type ProfilesAndRoles, look, mayFitSpec, seenBy } from './observe/observe.ts';
+import { look } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, recordAtEnd, withoutDeletion } from './record-around-changes.ts';
 import { type RetryStore, isSurveyDue, withSurvey, withoutSurvey } from './retry-state.ts';
@@ -330,10 +328,9 @@ export class Reconciler {
     const read = readRecord(before);
     const { recorded } = retryStore.get(before);
     if (read.kind === 'absent' && recorded === undefined) this.rememberLostRecord(before);
-    const fromStatus = read.kind === 'recorded' ? EMPTY_RECORD : recordOf(before);
-    const record = mergeRecords(read, fromStatus, recorded);
+    const record = mergeRecords(recordOf(before), recorded, read.kind === 'recorded');
     const isRecorded = read.kind === 'recorded' && (read.record.deleting === true || read.record.in.kind === 'none');
-    if (!isDeleting(before) || !hasFinalizer(before) || isRecorded) return { object: before, record };
+    if (!isDeleting(before) || isRecorded) return { object: before, record };
     const deleting: ProfileRecord = { ...record, deleting: true };
     if (isTooLong(deleting, before)) return { object: before, record };
     const object = await profileWriter.patchMetadata(before, recordPatch(before, deleting), signal);
@@ -382,14 +379,7 @@ export class Reconciler {
       ...state,
       unanswered: withUnanswered(state.unanswered ?? {}, record, now),
     }));
-    const updated = updateRecord(record, seenBy(looking, observed), {
-      unanswered,
-      now,
-      takeOver: takenOver(object),
-      fitsSpec: (profile) => mayFitSpec(looking, profile),
-      isExpected: ({ name }) =>
-        looking.isLeaving || isReplaceable(object) || isNamedAfter(name, looking.identity.profileName),
-    });
+    const updated = updateRecord(looking, observed, { unanswered, now });
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
     if (updated.elsewhere.length > 0) retryStore.update(object, withoutSurvey);
     const sharersSettings = (name: RoleName): SharersSettings => {

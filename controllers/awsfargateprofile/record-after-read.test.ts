@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { ProfileName, RoleArn, RoleName } from '../../api/names.ts';
+import { type AWSFargateProfileSpec, TAKE_OVER_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { FargateProfile } from '../../pkg/cloud/index.ts';
 import {
   EMPTY_RECORD,
@@ -8,9 +9,11 @@ import {
   type RecordedProfile,
   type RecordedRole,
 } from '../shared/record.ts';
+import { baseNameOf } from '../shared/profile-names.ts';
+import type { FoundRole, Looking, ProfilesAndRoles } from './model/observed-state.ts';
+import { identityOf } from './model/owner.ts';
 import {
-  type Seen,
-  type UpdateRecordOptions,
+  type Unanswered,
   mergeRecords,
   updateRecord,
   withLast,
@@ -18,7 +21,21 @@ import {
   withRefusedRequests,
   withUnanswered,
 } from './record-after-read.ts';
-import { HERE, NOW, PROFILE, PROFILE_ID, ROLE, ROLE_ARN, aProfile, aRole } from './testing/builders.ts';
+import {
+  EKS_CLUSTER_TAG,
+  HERE,
+  NAMESPACE_TAG,
+  NOW,
+  PROFILE,
+  PROFILE_ID,
+  ROLE,
+  ROLE_ARN,
+  aProfile,
+  aRole,
+  anObject,
+  desiredInputs,
+} from './testing/builders.ts';
+import { FOREIGN_TAGS } from './testing/fixtures.ts';
 
 const MINUTE = 60_000;
 const OTHER = ProfileName.of('other');
@@ -34,40 +51,57 @@ const { id: _none, ...REQUEST } = profileEntry({ requestedAt: NOW });
 const roleEntry = (over: Partial<RecordedRole> = {}): RecordedRole => ({ name: ROLE, id: 'AROAEXAMPLE', ...over });
 const { id: _noId, ...ROLE_REQUEST } = roleEntry({ requestedAt: NOW });
 
-/** Returns what a survey shows. Unless `profiles` is set, all profiles are `ours`. */
-const survey = (parts: Partial<Seen> = {}): Seen => ({
+const survey = (parts: Partial<ProfilesAndRoles> = {}): ProfilesAndRoles => ({
   depth: 'survey',
   cluster: 'there',
-  profiles: parts.ours ?? [],
-  ours: [],
-  theirs: [],
+  profiles: [],
   roles: [],
   ...parts,
 });
-const ours = (...profiles: readonly FargateProfile[]): Seen => survey({ ours: profiles });
-const theirs = (...profiles: readonly FargateProfile[]): Seen => survey({ profiles });
-const iam = (found: Seen['roles'][number]['found'], isOurs = true, isUserProvided = false): Seen =>
-  survey({ roles: [{ name: ROLE, found, isOurs, isTheirs: false, isUserProvided }] });
+const ours = (...profiles: readonly FargateProfile[]): ProfilesAndRoles => survey({ profiles });
+/** The profiles without tags, so that nothing shows that they are the object's. */
+const untagged = (...profiles: readonly FargateProfile[]): ProfilesAndRoles =>
+  ours(...profiles.map((profile) => ({ ...profile, tags: {} })));
+const iam = (found: FoundRole | 'unread' | undefined): ProfilesAndRoles => survey({ roles: [{ name: ROLE, found }] });
+const UNTAGGED_ROLE = aRole({ tags: {} });
+const ROLE_OF_OTHER_CLUSTER = aRole({
+  tags: { [EKS_CLUSTER_TAG]: 'arn:aws:eks:eu-west-1:111122223333:cluster/other', [NAMESPACE_TAG]: 'team-a' },
+});
 
-const TAKEN = aProfile();
+/** No profile of these tests fits this spec, and the object may have created a profile with any name. */
+const DIFFERENT: Partial<AWSFargateProfileSpec> = {
+  selectors: [{ namespace: 'different' }],
+  updateStrategy: { type: 'Replace' },
+};
 
-/** Updates the record. `age` is how long this process has known each unanswered create request. */
-function updated(
-  before: ProfileRecord,
-  seen: Seen,
-  { age = 0, ...options }: { age?: number } & Partial<UpdateRecordOptions> = {},
-) {
-  const unanswered = withUnanswered({}, before, 0);
-  const usual = { unanswered, now: age, takeOver: [], fitsSpec: () => false, isExpected: () => true };
-  return updateRecord(before, seen, { ...usual, ...options });
+function lookingFor(before: ProfileRecord, spec = DIFFERENT, takeOver?: string): Looking {
+  const annotations = takeOver === undefined ? {} : { [TAKE_OVER_ANNOTATION]: takeOver };
+  const object = anObject({ spec, metadata: { annotations } });
+  const identity = identityOf(object, desiredInputs(), baseNameOf(object, before));
+  return { object, identity, record: before, isLeaving: false, isClusterLeaving: false };
 }
+
+interface Given {
+  /** How long this process has known each unanswered create request. */
+  readonly age?: number;
+  readonly unanswered?: Unanswered;
+  readonly spec?: Partial<AWSFargateProfileSpec>;
+  /** The annotation by which a user declares profiles to be this object's. */
+  readonly takeOver?: string;
+}
+
+const updated = (before: ProfileRecord, seen: ProfilesAndRoles, { age = 0, unanswered, spec, takeOver }: Given = {}) =>
+  updateRecord(lookingFor(before, spec, takeOver), seen, {
+    unanswered: unanswered ?? withUnanswered({}, before, 0),
+    now: age,
+  });
 
 describe('The record, after a reconcile has read AWS,', () => {
   describe('of a profile', () => {
     const rows: readonly (readonly [
       situation: string,
       entry: RecordedProfile,
-      seen: Seen,
+      seen: ProfilesAndRoles,
       age: number,
       after: RecordedProfile | undefined,
     ])[] = [
@@ -79,11 +113,11 @@ describe('The record, after a reconcile has read AWS,', () => {
         0,
         profileEntry({ activeSince: 1 }),
       ],
-      ['keeps one whose tags were removed', profileEntry(), theirs(aProfile({ tags: {} })), 0, profileEntry()],
+      ['keeps one whose tags were removed', profileEntry(), untagged(aProfile()), 0, profileEntry()],
       [
         'drops one that the tags give to another object',
         profileEntry(),
-        survey({ profiles: [TAKEN], theirs: [TAKEN] }),
+        ours(aProfile({ tags: FOREIGN_TAGS })),
         0,
         undefined,
       ],
@@ -94,7 +128,7 @@ describe('The record, after a reconcile has read AWS,', () => {
       [
         'drops one that has another id, and is foreign now',
         profileEntry(),
-        theirs(aProfile({ arn: ARN_OF_ANOTHER })),
+        untagged(aProfile({ arn: ARN_OF_ANOTHER })),
         0,
         undefined,
       ],
@@ -131,7 +165,13 @@ describe('The record, after a reconcile has read AWS,', () => {
         profileEntry(),
       ],
       ['gives it within two minutes', REQUEST, ours(aProfile({ createdAt: NOW + 2 * MINUTE - 1 })), 0, profileEntry()],
-      ['drops a request whose name a foreign profile has', REQUEST, theirs(aProfile({ createdAt: NOW })), 0, undefined],
+      [
+        'drops a request whose name a foreign profile has',
+        REQUEST,
+        untagged(aProfile({ createdAt: NOW })),
+        0,
+        undefined,
+      ],
       [
         'gives an entry of a lost status its id',
         { name: PROFILE, served: true },
@@ -163,7 +203,7 @@ describe('The record, after a reconcile has read AWS,', () => {
       });
 
     it('enters no profile of another owner', () => {
-      expect(updated(record(), theirs(aProfile())).record.profiles).to.deep.equal([]);
+      expect(updated(record(), untagged(aProfile())).record.profiles).to.deep.equal([]);
     });
   });
 
@@ -179,19 +219,19 @@ describe('The record, after a reconcile has read AWS,', () => {
       ['is as old as what served', served, stranger(), {}],
       ['is five minutes older than what served', served, stranger({ createdAt: last - 300_000 }), {}],
       ['is younger than what served and is gone', record({ last }), stranger(), {}],
-      ['is younger, and another one is to be taken over', served, stranger(), { takeOver: ['yet-another'] }],
+      ['is younger, and another one is to be taken over', served, stranger(), { takeOver: 'yet-another' }],
       ['has failed', served, stranger({ status: 'CREATE_FAILED' }), {}],
       [
         'is a day older, beside a recorded one, with a name that the object does not choose',
         served,
         stranger({ createdAt: last - 86_400_000 }),
-        { isExpected: () => false, fitsSpec: () => true },
+        { spec: {} },
       ],
       [
         'is beside one that the spec asks for, with a name that the object does not choose',
         record(),
         stranger(),
-        { isExpected: () => false, fitsSpec: ({ name }: FargateProfile) => name === PROFILE },
+        { spec: {} },
       ],
     ] as const)
       it(`holds back one that ${situation}`, () => {
@@ -209,8 +249,13 @@ describe('The record, after a reconcile has read AWS,', () => {
         stranger(),
         { unanswered: withLostRecord({}, 0) },
       ],
-      ['is to be taken over', served, stranger(), { takeOver: ['yet-another', 'another'] }],
-      ['is what the spec asks for', served, stranger(), { fitsSpec: ({ name }: FargateProfile) => name === OTHER }],
+      ['is to be taken over', served, stranger(), { takeOver: 'yet-another, another' }],
+      [
+        'is what the spec asks for',
+        served,
+        stranger(),
+        { spec: { profileName: OTHER, updateStrategy: { type: 'Replace' } } },
+      ],
     ] as const)
       it(`enters one that ${situation}`, () => {
         const { record: after, elsewhere } = updated(before, ours(aProfile(), found), options);
@@ -219,12 +264,12 @@ describe('The record, after a reconcile has read AWS,', () => {
       });
 
     it('enters the only one, also with a name that the object does not choose', () => {
-      expect(updated(record(), ours(stranger()), { isExpected: () => false }).elsewhere).to.deep.equal([]);
+      expect(updated(record(), ours(stranger()), { spec: {} }).elsewhere).to.deep.equal([]);
     });
 
     it('enters a failed one that is older, with a name that the object does not choose', () => {
       const found = stranger({ status: 'CREATE_FAILED', createdAt: last - 86_400_000 });
-      const { record: after } = updated(served, ours(aProfile(), found), { isExpected: () => false });
+      const { record: after } = updated(served, ours(aProfile(), found), { spec: {} });
       expect(after.profiles).to.deep.include(ENTERED);
     });
 
@@ -251,36 +296,32 @@ describe('The record, after a reconcile has read AWS,', () => {
 
   describe('of a role', () => {
     const used = roleEntry({ managed: false });
+    const USER_PROVIDED = { roleARN: ROLE_ARN };
     const rows: readonly (readonly [
       situation: string,
       entry: RecordedRole | undefined,
-      seen: Seen,
+      seen: ProfilesAndRoles,
       age: number,
       after: RecordedRole | undefined,
+      spec?: Partial<AWSFargateProfileSpec>,
     ])[] = [
       ['keeps the one that is there', roleEntry({ checked: true }), iam(aRole()), 0, roleEntry({ checked: true })],
-      ['keeps one whose tags were removed', roleEntry(), iam(aRole(), false), 0, roleEntry()],
+      ['keeps one whose tags were removed', roleEntry(), iam(UNTAGGED_ROLE), 0, roleEntry()],
       ['keeps one that the reconcile has not read', roleEntry(), iam('unread'), MINUTE, roleEntry()],
       ['keeps one that the reconcile had no reason to read', roleEntry(), survey(), MINUTE, roleEntry()],
       ['drops one that IAM does not have', roleEntry(), iam(undefined), 0, undefined],
       [
         'keeps the former id of one that IAM does not have and a profile uses',
         roleEntry(),
-        { ...iam(undefined), ours: [aProfile()] },
+        { ...iam(undefined), profiles: [aProfile()] },
         0,
         roleEntry(),
       ],
-      [
-        'drops one that the tags give to another EKS cluster',
-        roleEntry(),
-        survey({ roles: [{ name: ROLE, found: aRole(), isOurs: false, isTheirs: true, isUserProvided: false }] }),
-        0,
-        undefined,
-      ],
+      ['drops one that the tags give to another EKS cluster', roleEntry(), iam(ROLE_OF_OTHER_CLUSTER), 0, undefined],
       [
         'drops one that has another id and belongs to another owner',
         roleEntry(),
-        iam(aRole({ id: 'AROANEW' }), false),
+        iam(aRole({ id: 'AROANEW', tags: {} })),
         0,
         undefined,
       ],
@@ -295,14 +336,14 @@ describe('The record, after a reconcile has read AWS,', () => {
       ['drops a request after a minute', ROLE_REQUEST, iam(undefined), MINUTE, undefined],
       ['gives a request the id of the role', ROLE_REQUEST, iam(aRole()), 0, roleEntry()],
       ['closes a request whose role is there', roleEntry({ requestedAt: NOW }), iam(aRole()), 0, roleEntry()],
-      ['drops a request whose name another owner has', ROLE_REQUEST, iam(aRole(), false), 0, undefined],
-      ['keeps a role of another owner that the profile uses', used, iam(aRole({ id: 'AROANEW' }), false), 0, used],
+      ['drops a request whose name another owner has', ROLE_REQUEST, iam(UNTAGGED_ROLE), 0, undefined],
+      ['keeps a role of another owner that the profile uses', used, iam(aRole({ id: 'AROANEW', tags: {} })), 0, used],
       ['keeps a role of another owner that is gone', used, iam(undefined), MINUTE, used],
-      ['drops one that spec.roleARN names since', roleEntry(), iam(aRole(), true, true), 0, undefined],
-      ['keeps one of another owner that spec.roleARN names', used, iam(aRole(), false, true), 0, used],
-      ['enters none of ours that spec.roleARN names', undefined, iam(aRole(), true, true), 0, undefined],
+      ['drops one that spec.roleARN names since', roleEntry(), iam(aRole()), 0, undefined, USER_PROVIDED],
+      ['keeps one of another owner that spec.roleARN names', used, iam(UNTAGGED_ROLE), 0, used, USER_PROVIDED],
+      ['enters none of ours that spec.roleARN names', undefined, iam(aRole()), 0, undefined, USER_PROVIDED],
       ['enters one of ours', undefined, iam(aRole()), 0, roleEntry()],
-      ['enters none of another owner', undefined, iam(aRole(), false), 0, undefined],
+      ['enters none of another owner', undefined, iam(UNTAGGED_ROLE), 0, undefined],
       [
         'knows it in other capital letters',
         roleEntry({ name: RoleName.of(ROLE.toUpperCase()) }),
@@ -311,10 +352,10 @@ describe('The record, after a reconcile has read AWS,', () => {
         roleEntry({ name: RoleName.of(ROLE.toUpperCase()) }),
       ],
     ];
-    for (const [situation, entry, seen, age, after] of rows)
+    for (const [situation, entry, seen, age, after, spec = {}] of rows)
       it(situation, () => {
         const before = record({ roles: entry === undefined ? [] : [entry] });
-        expect(updated(before, seen, { age }).record.roles).to.deep.equal(after === undefined ? [] : [after]);
+        expect(updated(before, seen, { age, spec }).record.roles).to.deep.equal(after === undefined ? [] : [after]);
       });
   });
 
@@ -355,13 +396,7 @@ describe('A create request without an answer', () => {
   });
 
   it('that this process does not know yet is new, however old the record is', () => {
-    const { record: after } = updateRecord(open, iam(undefined), {
-      unanswered: {},
-      now: 10 * MINUTE,
-      takeOver: [],
-      fitsSpec: () => false,
-      isExpected: () => true,
-    });
+    const { record: after } = updated(open, iam(undefined), { unanswered: {}, age: 10 * MINUTE });
     expect(after).to.deep.equal(open);
   });
 });
@@ -405,20 +440,19 @@ describe('An object without a record', () => {
 });
 
 describe('mergeRecords', () => {
-  const read = (of: ProfileRecord) => ({ kind: 'recorded', record: of }) as const;
-  const ABSENT = { kind: 'absent' } as const;
+  const merged = (annotation: ProfileRecord, recorded?: ProfileRecord) => mergeRecords(annotation, recorded, true);
   const mine = record({ profiles: [profileEntry({ served: true })], roles: [roleEntry({ checked: true })], last: 20 });
 
   it('is the annotation, or else what status tells, for a process that has recorded nothing', () => {
-    expect(mergeRecords(read(mine), EMPTY_RECORD, undefined)).to.equal(mine);
-    expect(mergeRecords(ABSENT, mine, undefined)).to.equal(mine);
+    expect(merged(mine)).to.equal(mine);
+    expect(mergeRecords(mine, undefined, false)).to.equal(mine);
   });
 
   it('keeps what this process has recorded if another client sets an old annotation back', () => {
     const old = record({ profiles: [profileEntry()], last: 10 });
     const both = { ...mine, profiles: [...mine.profiles, { name: OTHER, id: 'another' }] };
-    expect(mergeRecords(read(old), EMPTY_RECORD, both)).to.deep.equal(both);
-    expect(mergeRecords(read({ ...FIRST_RECORD, last: 30 }), EMPTY_RECORD, mine)).to.deep.equal({ ...mine, last: 30 });
+    expect(merged(old, both)).to.deep.equal(both);
+    expect(merged({ ...FIRST_RECORD, last: 30 }, mine)).to.deep.equal({ ...mine, last: 30 });
   });
 
   it('keeps the entries of both, of which those with another id are others', () => {
@@ -426,7 +460,7 @@ describe('mergeRecords', () => {
       profiles: [profileEntry({ id: 'another' }), { name: OTHER }],
       roles: [roleEntry({ id: 'AROANEW' }), { name: RoleName.of('other') }],
     });
-    const { profiles, roles } = mergeRecords(read(annotation), EMPTY_RECORD, mine);
+    const { profiles, roles } = merged(annotation, mine);
     expect(profiles).to.deep.equal([...mine.profiles, ...annotation.profiles]);
     expect(roles).to.deep.equal([...mine.roles, ...annotation.roles]);
   });
@@ -444,7 +478,7 @@ describe('mergeRecords', () => {
         { ...requests, roles: [] },
       ],
     ] as const) {
-      const { profiles, roles } = mergeRecords(read(annotation), EMPTY_RECORD, known);
+      const { profiles, roles } = merged(annotation, known);
       // In the first case, the annotation still contains the create request, but this process knows that AWS has
       // answered it. So the request stays closed.
       expect(profiles).to.deep.equal([known === mine ? profile : { ...profile, requestedAt: NOW }]);
@@ -454,38 +488,34 @@ describe('mergeRecords', () => {
 
   it('prefers what this process has recorded of an entry', () => {
     const old = record({ profiles: [profileEntry({ activeSince: 1 })] });
-    const { profiles } = mergeRecords(
-      read(old),
-      EMPTY_RECORD,
-      record({ profiles: [profileEntry({ activeSince: 2 })] }),
-    );
+    const { profiles } = merged(old, record({ profiles: [profileEntry({ activeSince: 2 })] }));
     expect(profiles).to.deep.equal([profileEntry({ activeSince: 2 })]);
   });
 
   it('has no creation time of a profile that served if neither has one', () => {
-    expect(mergeRecords(read(record()), EMPTY_RECORD, record())).to.not.have.property('last');
+    expect(merged(record(), record())).to.not.have.property('last');
   });
 
   it('takes a deletion that has begun from the annotation alone', () => {
-    expect(mergeRecords(read(record()), EMPTY_RECORD, record({ deleting: true }))).to.not.have.property('deleting');
-    expect(mergeRecords(read(record({ deleting: true })), EMPTY_RECORD, record())).to.have.property('deleting', true);
+    expect(merged(record(), record({ deleting: true }))).to.not.have.property('deleting');
+    expect(merged(record({ deleting: true }), record())).to.have.property('deleting', true);
   });
 
   it('takes the place from the annotation, and if that has none from this process', () => {
     const elsewhere = { ...HERE, region: 'eu-north-1' };
-    expect(mergeRecords(read(record({ in: elsewhere })), EMPTY_RECORD, mine).in).to.equal(elsewhere);
-    expect(mergeRecords(read(FIRST_RECORD), EMPTY_RECORD, mine).in).to.equal(HERE);
-    expect(mergeRecords(ABSENT, EMPTY_RECORD, mine).in).to.equal(HERE);
+    expect(merged(record({ in: elsewhere }), mine).in).to.equal(elsewhere);
+    expect(merged(FIRST_RECORD, mine).in).to.equal(HERE);
+    expect(mergeRecords(EMPTY_RECORD, mine, false).in).to.equal(HERE);
   });
 
   it('keeps the access entry that is being recreated', () => {
     const [entry, other] = [ROLE_ARN, RoleArn.of('arn:aws:iam::111122223333:role/other')];
-    expect(mergeRecords(read(record()), EMPTY_RECORD, record({ entry })).entry).to.equal(entry);
-    expect(mergeRecords(read(record({ entry: other })), EMPTY_RECORD, record()).entry).to.equal(other);
+    expect(merged(record(), record({ entry })).entry).to.equal(entry);
+    expect(merged(record({ entry: other }), record()).entry).to.equal(other);
   });
 
   it('forgets the ids of roles if the annotation was removed, which declares their access entries to be right', () => {
-    const { profiles, roles } = mergeRecords(ABSENT, EMPTY_RECORD, mine);
+    const { profiles, roles } = mergeRecords(EMPTY_RECORD, mine, false);
     expect(profiles, 'not those of profiles').to.deep.equal(mine.profiles);
     expect(roles).to.deep.equal([{ name: ROLE }]);
   });

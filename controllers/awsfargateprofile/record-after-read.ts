@@ -2,17 +2,19 @@ import type { Ms } from 'controller-runtime/env';
 import type { FargateProfile, Role } from '../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
+import { isRoleTaggedByOthers, isTaggedByOthers } from '../../pkg/fargate/ownership.ts';
 import {
   type ProfileRecord,
   type RecordedProfile,
   type RecordedRole,
-  type ReadRecord,
   profileIdOf,
   entryOf,
   isEntryOf,
   roleEntryOf,
 } from '../shared/record.ts';
-import { type ElsewhereOptions, findManagedElsewhere } from './managed-elsewhere.ts';
+import { findManagedElsewhere } from './managed-elsewhere.ts';
+import { type FoundRole, type Looking, type ProfilesAndRoles, foundRoles } from './model/observed-state.ts';
+import { isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from './model/owner.ts';
 import { CREATING } from './model/profile-status.ts';
 
 // These functions add and remove entries of the record after a reconcile has read AWS. An entry is removed only if AWS
@@ -80,26 +82,24 @@ export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, aft
 }
 
 /**
- * Merges the annotation with this process's record, because another client may have removed the annotation, or may have
- * restored an old one. A user who removes it declares that the roles' access entries are right, so recorded role IDs no
- * longer count.
+ * Merges the object's record with the one that this process has written, because another client may have removed the
+ * annotation, or may have restored an old one. `before` comes from status if the object has no annotation. A user who
+ * removes the annotation declares that the roles' access entries are right, so recorded role IDs no longer count.
  */
 export function mergeRecords(
-  read: ReadRecord,
-  fromStatus: ProfileRecord,
+  before: ProfileRecord,
   recorded: ProfileRecord | undefined,
+  isAnnotated: boolean,
 ): ProfileRecord {
-  const annotation = read.kind === 'recorded' ? read.record : fromStatus;
-  if (recorded === undefined) return annotation;
-  const last = Math.max(annotation.last ?? 0, recorded.last ?? 0);
-  const entry = recorded.entry ?? annotation.entry;
-  const roles =
-    read.kind === 'recorded' ? recorded.roles : recorded.roles.map(({ id: _id, checked: _checked, ...role }) => role);
+  if (recorded === undefined) return before;
+  const last = Math.max(before.last ?? 0, recorded.last ?? 0);
+  const entry = recorded.entry ?? before.entry;
+  const roles = isAnnotated ? recorded.roles : recorded.roles.map(({ id: _id, checked: _checked, ...role }) => role);
   return {
-    ...annotation,
-    in: annotation.in.kind === 'known' ? annotation.in : recorded.in,
-    profiles: mergeEntries(annotation.profiles, recorded.profiles, (a, b) => a.name === b.name),
-    roles: mergeEntries(annotation.roles, roles, (a, b) => isSameRoleName(a.name, b.name)),
+    ...before,
+    in: before.in.kind === 'known' ? before.in : recorded.in,
+    profiles: mergeEntries(before.profiles, recorded.profiles, (a, b) => a.name === b.name),
+    roles: mergeEntries(before.roles, roles, (a, b) => isSameRoleName(a.name, b.name)),
     ...(last > 0 && { last }),
     ...(entry !== undefined && { entry }),
   };
@@ -121,32 +121,6 @@ function mergeEntries<A extends RecordedProfile | RecordedRole>(
   return [...both, ...annotation.filter((each) => !recorded.some((known) => isSame(known, each)))];
 }
 
-/** What a reconcile has read from AWS. `ours` are the profiles whose tags prove that they are this object's. */
-export interface Seen {
-  readonly depth: 'glance' | 'survey';
-  readonly cluster: 'there' | 'gone';
-  readonly profiles: readonly FargateProfile[];
-  readonly ours: readonly FargateProfile[];
-  /** Profiles with another object's owner tag. */
-  readonly theirs: readonly FargateProfile[];
-  readonly roles: readonly {
-    readonly name: string;
-    readonly found: Role | 'unread' | undefined;
-    readonly isOurs: boolean;
-    /** The tags show that the role belongs to another EKS cluster or namespace. */
-    readonly isTheirs: boolean;
-    /** Whether this is the role in spec.roleARN, which the object only uses. */
-    readonly isUserProvided: boolean;
-  }[];
-}
-
-export interface UpdateRecordOptions extends ElsewhereOptions {
-  /** What {@link withUnanswered} returns for the record. */
-  readonly unanswered: Unanswered;
-  /** Monotonic clock. */
-  readonly now: Ms;
-}
-
 export interface UpdatedRecord {
   readonly record: ProfileRecord;
   /**
@@ -158,23 +132,30 @@ export interface UpdatedRecord {
   readonly isLost: boolean;
 }
 
-export function updateRecord(before: ProfileRecord, seen: Seen, options: UpdateRecordOptions): UpdatedRecord {
-  const record = withoutRefusedRequests(before, options.unanswered);
-  const isYoung = (key: string): boolean =>
-    options.now - (options.unanswered[key]?.since ?? options.now) < CREATE_VISIBILITY;
-  const isLost = options.unanswered[LOST] !== undefined && isYoung(LOST);
+/** `unanswered` is what {@link withUnanswered} returns for the record. `now` is on the monotonic clock. */
+export function updateRecord(
+  looking: Looking,
+  seen: ProfilesAndRoles,
+  { unanswered, now }: { readonly unanswered: Unanswered; readonly now: Ms },
+): UpdatedRecord {
+  const record = withoutRefusedRequests(looking.record, unanswered);
+  const ours = oursOf(ownerOf(looking.object, looking.identity), seen.profiles);
+  const isYoung = (key: string): boolean => now - (unanswered[key]?.since ?? now) < CREATE_VISIBILITY;
+  const isLost = unanswered[LOST] !== undefined && isYoung(LOST);
   const isOpen = (kind: 'profile' | 'role', entry: RecordedProfile | RecordedRole): boolean =>
     entry.requestedAt !== undefined && isYoung(keyOfEntry(kind, entry));
-  const kept = record.profiles.flatMap((entry) => updateProfileEntry(entry, seen, isOpen('profile', entry)) ?? []);
-  const recorded = seen.ours.filter((profile) => isEntryOf(kept, profile));
-  const unrecorded = seen.ours.filter((profile) => !recorded.includes(profile));
-  const elsewhere = findManagedElsewhere({ recorded, unrecorded }, record, isLost, options);
+  const kept = record.profiles.flatMap(
+    (entry) => updateProfileEntry(looking, seen, entry, isOpen('profile', entry)) ?? [],
+  );
+  const recorded = ours.filter((profile) => isEntryOf(kept, profile));
+  const unrecorded = ours.filter((profile) => !recorded.includes(profile));
+  const elsewhere = findManagedElsewhere(looking, { recorded, unrecorded }, isLost);
   const found = unrecorded.filter((profile) => !elsewhere.includes(profile)).map(entryOfFound);
   return {
     record: {
       ...record,
       profiles: [...kept, ...found],
-      roles: updateRoleEntries(record.roles, seen, (entry) => isOpen('role', entry)),
+      roles: updateRoleEntries(looking, seen, record.roles, ours, (entry) => isOpen('role', entry)),
     },
     elsewhere,
     isLost,
@@ -204,18 +185,23 @@ const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
   return { name, ...(id !== undefined && { id }), served: true };
 };
 
-function updateProfileEntry(entry: RecordedProfile, seen: Seen, isOpen: boolean): RecordedProfile | undefined {
+function updateProfileEntry(
+  { object, identity }: Looking,
+  seen: ProfilesAndRoles,
+  entry: RecordedProfile,
+  isOpen: boolean,
+): RecordedProfile | undefined {
   if (seen.cluster === 'gone') return undefined;
   const profile = seen.profiles.find(({ name }) => name === entry.name);
   if (profile === undefined) return seen.depth === 'glance' || isOpen ? entry : undefined;
-  if (seen.theirs.includes(profile)) return undefined;
+  if (isTaggedByOthers(profile.tags, identity)) return undefined;
   const { requestedAt: _answered, ...answered } = entry;
   // The entry of a CREATING profile stays unchanged, so that a single later write records that the profile exists and
   // is ACTIVE.
   const known = profile.status === CREATING ? entry : answered;
   const id = profileIdOf(profile.arn);
   if (entry.id !== undefined) return entry.id === id ? known : undefined;
-  const isOurs = seen.ours.includes(profile);
+  const isOurs = ownershipOf(ownerOf(object, identity), profile).kind === 'ours';
   // An entry without an ID is this profile's only if it is `served`, or if the profile was created after the entry's
   // create request.
   const isExplained =
@@ -230,35 +216,37 @@ const roleNameIn = ({ podExecutionRoleArn }: FargateProfile): string | undefined
   parseRoleArn(podExecutionRoleArn)?.name;
 
 function updateRoleEntries(
+  { object, identity }: Looking,
+  seen: ProfilesAndRoles,
   entries: readonly RecordedRole[],
-  seen: Seen,
+  ours: readonly FargateProfile[],
   isOpen: (entry: RecordedRole) => boolean,
 ): readonly RecordedRole[] {
+  const isUserProvided = ({ arn }: FoundRole): boolean => arn === object.spec.roleARN;
   const kept = entries.flatMap((entry) => {
     const read = seen.roles.find(({ name }) => isSameRoleName(name, entry.name));
     if (read === undefined || read.found === 'unread') return [entry];
     // If a live profile uses a missing role, the role is recreated. Its record entry then keeps the former ID, because
     // the EKS access entry still belongs to the former role.
-    const isInUse = seen.ours.some((profile) => isSameRoleName(roleNameIn(profile), entry.name));
-    if (read.found === undefined) return isOpen(entry) || isInUse || entry.managed === false ? [entry] : [];
-    if ((read.isUserProvided || read.isTheirs) && entry.managed !== false) return [];
+    const isInUse = ours.some((profile) => isSameRoleName(roleNameIn(profile), entry.name));
+    const { found } = read;
+    if (found === undefined) return isOpen(entry) || isInUse || entry.managed === false ? [entry] : [];
+    const isOthers = isUserProvided(found) || isRoleTaggedByOthers(found.tags, identity);
+    if (isOthers && entry.managed !== false) return [];
     const { requestedAt: _answered, ...known } = entry;
-    if (entry.id === read.found.id || entry.managed === false) return [known];
+    if (entry.id === found.id || entry.managed === false) return [known];
     // The record of a recreated role keeps the former ID until the EKS access entry is right. Another owner's role is
     // removed from the record.
-    if (!read.isOurs) return [];
-    return [entry.id === undefined ? { ...known, id: read.found.id } : known];
+    if (!isRoleTaggedOurs({ identity }, found)) return [];
+    return [entry.id === undefined ? { ...known, id: found.id } : known];
   });
-  const found = seen.roles.flatMap(({ name, found: role, isOurs, isUserProvided }) =>
-    role === undefined ||
-    role === 'unread' ||
-    !isOurs ||
-    isUserProvided ||
-    kept.some((each) => isSameRoleName(each.name, name))
-      ? []
-      : [{ name: role.name, id: role.id }],
+  const added = foundRoles(seen.roles).filter(
+    (role) =>
+      isRoleTaggedOurs({ identity }, role) &&
+      !isUserProvided(role) &&
+      !kept.some((each) => isSameRoleName(each.name, role.name)),
   );
-  return [...kept, ...found];
+  return [...kept, ...added.map(({ name, id }) => ({ name, id }))];
 }
 
 /** Records AWS's creation time of the youngest profile that served. */

@@ -6,6 +6,7 @@ import { type Mutation, type MutationOutcome, type Step, isAbout, subjectOf } fr
 import { isNamedAfter, isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { areSelectorsEqual } from '../../../pkg/fargate/selectors.ts';
 import { areSubnetsEqual } from '../../../pkg/fargate/subnets.ts';
+import type { ProfileRecord } from '../../shared/record.ts';
 import { rolePathOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from './desired-state.ts';
 import { CREATING, DELETING } from './profile-status.ts';
@@ -57,6 +58,17 @@ export interface Observed {
   readonly authenticationMode?: string;
 }
 
+/** What a reconcile looks for in AWS. */
+export interface Looking {
+  readonly object: AWSFargateProfile;
+  readonly identity: ObjectIdentity;
+  readonly record: ProfileRecord;
+  readonly isLeaving: boolean;
+  readonly isClusterLeaving: boolean;
+}
+
+export type ProfilesAndRoles = Pick<Observed, 'depth' | 'cluster' | 'profiles' | 'roles'>;
+
 export const findProfile = (profiles: readonly FargateProfile[], name: string): FargateProfile | undefined =>
   profiles.find((profile) => profile.name === name);
 
@@ -90,6 +102,10 @@ export function fitsSpec(
   const isComputed = capaRoleNames.some((each) => isSameRoleName(each, role.name));
   return isComputed || (role.path === rolePathOf({ spec }) && isOwnRole(role.name));
 }
+
+/** Does not check who owns the role, because the role is read later. If nothing is desired, no profile fits. */
+export const mayFitSpec = ({ object, identity, isLeaving }: Looking, profile: FargateProfile): boolean =>
+  !isLeaving && fitsSpec(object, identity, profile, () => true);
 
 /** Returns the observed state after the changes, by AWS's answers, so that reports show them without another read. */
 export const observedAfter = (observed: Observed, steps: readonly Step[]): Observed =>

@@ -25,7 +25,7 @@ import { CAPA_TAGS, FOREIGN_TAGS, SHARED_ROLE, SHARED_ROLE_ARN } from '../testin
 import { aSimulatedRole, awsWith, withoutRoles } from '../testing/reconcile-state.ts';
 import { type SimulatedAws, type SimulatedSession, sessionOn } from '../testing/simulated-aws.ts';
 import { AccessEntryReader, entriesToRead } from './access-entries.ts';
-import type { Looking, ProfilesAndRoles } from './observe.ts';
+import type { Looking, ProfilesAndRoles } from '../model/observed-state.ts';
 
 const HOUR = 60 * 60_000;
 const ENTRY = { type: 'FARGATE_LINUX', roleId: 'AROAEXAMPLE', createdAt: 1_000 };

@@ -8,14 +8,21 @@ import { parseRoleArn, roleArn } from '../../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleNameOf, rolePathOf } from '../../shared/profile-names.ts';
 import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
-import { type Observed, type ObservedAccessEntry, areRolesUnread, foundRoles } from '../model/observed-state.ts';
+import {
+  type Looking,
+  type Observed,
+  type ObservedAccessEntry,
+  type ProfilesAndRoles,
+  areRolesUnread,
+  foundRoles,
+} from '../model/observed-state.ts';
 import type { Target } from '../goal/target.ts';
 import { isRoleTaggedOurs } from '../model/owner.ts';
 import { roleEntryOf } from '../../shared/record.ts';
 import { isRecreated } from '../record-after-read.ts';
 import { type Reason, isUnreported, newReason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
-import { type Looking, type ProfilesAndRoles, servesAsAsked } from './observe.ts';
+import { servesAsAsked } from './observe.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
 

@@ -1,7 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { type AwsFailure, type Session, describeFailure, isRefused } from '../../../pkg/cloud/index.ts';
-import { type Observed, foundRoles } from '../model/observed-state.ts';
-import type { Looking, ProfilesAndRoles } from './observe.ts';
+import { type Looking, type Observed, type ProfilesAndRoles, foundRoles } from '../model/observed-state.ts';
 
 /**
  * Each reconcile that may delete a profile or role while the EKS cluster is being deleted asks EKS, because a user can

@@ -27,7 +27,8 @@ import {
 import { CAPA_TAGS, FOREIGN_TAGS } from '../testing/fixtures.ts';
 import { aSimulatedProfile, aSimulatedRole, awsAsDesired, awsWith } from '../testing/reconcile-state.ts';
 import { type SimulatedAws, sessionOn } from '../testing/simulated-aws.ts';
-import { type Looking, type ProfilesAndRoles, glance, survey } from './observe.ts';
+import type { Looking, ProfilesAndRoles } from '../model/observed-state.ts';
+import { glance, survey } from './observe.ts';
 
 function lookingFor(object: AWSFargateProfile): Looking {
   const identity = identityOf(object, desiredInputs(), baseNameOf(object));

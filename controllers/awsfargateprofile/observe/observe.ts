@@ -1,6 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { type ProfileName, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type {
   AwsFailure,
   FargateProfile,
@@ -9,31 +8,26 @@ import type {
   PodExecutionRoles,
 } from '../../../pkg/cloud/index.ts';
 import { parseRoleArn } from '../../../pkg/fargate/arns.ts';
-import { isRoleTaggedByOthers, isTaggedByOthers } from '../../../pkg/fargate/ownership.ts';
 import { findRoleNameProblem, isSameRoleName, roleNameFor } from '../../../pkg/fargate/names.ts';
-import { type ProfileRecord, isEntryOf, managedRolesIn, roleEntryOf } from '../../shared/record.ts';
+import { isEntryOf, managedRolesIn, roleEntryOf } from '../../shared/record.ts';
 import { isRoleComputed, profileNameOf, roleNameOf, rolePathOf } from '../../shared/profile-names.ts';
 import type { ObjectIdentity } from '../model/desired-state.ts';
 import { hasChangeInProgress } from '../model/at-rest.ts';
-import { fitsSpec, type FoundRole, type Observed, type ObservedRole } from '../model/observed-state.ts';
-import { isRoleTaggedOurs, oursOf, ownerOf } from '../model/owner.ts';
-import type { Seen } from '../record-after-read.ts';
+import {
+  type FoundRole,
+  type Looking,
+  type Observed,
+  type ObservedRole,
+  type ProfilesAndRoles,
+  mayFitSpec,
+} from '../model/observed-state.ts';
+import { oursOf, ownerOf } from '../model/owner.ts';
 import { ACTIVE, isGoing, isInTransit } from '../model/profile-status.ts';
 
 export interface AwsReader {
   readonly profiles: Pick<FargateProfiles, 'describe' | 'list'>;
   readonly roles: Pick<PodExecutionRoles, 'get' | 'attachedPolicies' | 'inlinePolicies' | 'instanceProfiles'>;
 }
-
-export interface Looking {
-  readonly object: AWSFargateProfile;
-  readonly identity: ObjectIdentity;
-  readonly record: ProfileRecord;
-  readonly isLeaving: boolean;
-  readonly isClusterLeaving: boolean;
-}
-
-export type ProfilesAndRoles = Pick<Observed, 'depth' | 'cluster' | 'profiles' | 'roles'>;
 
 type Read<A> = Promise<E.Either<AwsFailure, A>>;
 
@@ -102,22 +96,6 @@ export async function survey(reader: AwsReader, looking: Looking): Read<Profiles
   }))(roles);
 }
 
-export function seenBy({ identity, object }: Pick<Looking, 'identity' | 'object'>, seen: ProfilesAndRoles): Seen {
-  const owner = ownerOf(object, identity);
-  return {
-    ...seen,
-    ours: oursOf(owner, seen.profiles),
-    theirs: seen.profiles.filter(({ tags }) => isTaggedByOthers(tags, identity)),
-    roles: seen.roles.map(({ name, found }) => ({
-      name,
-      found,
-      isOurs: found !== undefined && found !== 'unread' && isRoleTaggedOurs(owner, found),
-      isTheirs: found !== undefined && found !== 'unread' && isRoleTaggedByOthers(found.tags, identity),
-      isUserProvided: found !== undefined && found !== 'unread' && found.arn === object.spec.roleARN,
-    })),
-  };
-}
-
 type Described = Pick<Observed, 'cluster' | 'profiles'>;
 
 async function describeAll(
@@ -140,10 +118,6 @@ const roleOf = ({ podExecutionRoleArn }: FargateProfile): RoleName =>
 
 const unread = (names: readonly RoleName[]): readonly ObservedRole[] =>
   names.map((name) => ({ name, found: 'unread' }));
-
-/** Does not check who owns the role, because the role is read later. If nothing is desired, no profile fits. */
-export const mayFitSpec = ({ object, identity, isLeaving }: Looking, profile: FargateProfile): boolean =>
-  !isLeaving && fitsSpec(object, identity, profile, () => true);
 
 export const servesAsAsked = (looking: Looking, profile: FargateProfile): boolean =>
   profile.status === ACTIVE && mayFitSpec(looking, profile);

@@ -18,21 +18,18 @@ import {
   RECORD_ANNOTATION,
 } from '../../../api/v1beta2/index.ts';
 import type { AwsFailure, FargateProfile } from '../../../pkg/cloud/index.ts';
-import { isNamedAfter } from '../../../pkg/fargate/names.ts';
 import { type AwsLocation, podExecutionPolicyArn } from '../../../pkg/fargate/arns.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
-import { isReplaceable } from '../../shared/object-state.ts';
 import { FIRST_RECORD, type ProfileRecord, formatRecord, recordOf } from '../../shared/record.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
 import { type DesiredInputs, desiredFor } from '../desired/desired.ts';
 import type { ReconcileInputs } from '../goal/inputs.ts';
 import type { Desired, SharersSettings } from '../model/desired-state.ts';
-import { type FoundRole, type Observed, fitsSpec } from '../model/observed-state.ts';
+import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { CreationFacts, Target } from '../goal/target.ts';
 import { identityOf } from '../model/owner.ts';
 import { updateRecord, withUnanswered } from '../record-after-read.ts';
-import { seenBy } from '../observe/observe.ts';
 
 // The functions of this file build the AWSFargateProfile `team-a/web` of Cluster `prod`, and the Kubernetes objects and
 // AWS resources that belong to it. Each function builds the usual case. A test passes only the fields that differ.
@@ -216,14 +213,9 @@ export function updatedRecordFor(
   const given = desiredInputs(over);
   const record = recordOf(object);
   const identity = identityOf(object, given, baseNameOf(object, record));
-  return updateRecord(record, seenBy({ identity, object }, seen), {
-    unanswered: withUnanswered({}, record, 0),
-    now: age,
-    takeOver: [],
-    fitsSpec: (profile) => given.creationFacts !== undefined && fitsSpec(object, identity, profile, () => true),
-    isExpected: ({ name }) =>
-      given.creationFacts === undefined || isReplaceable(object) || isNamedAfter(name, identity.profileName),
-  });
+  const isLeaving = given.creationFacts === undefined;
+  const looking = { object, identity, record, isLeaving, isClusterLeaving: given.isClusterLeaving };
+  return updateRecord(looking, seen, { unanswered: withUnanswered({}, record, 0), now: age });
 }
 
 export const desiredOfDeletion = (
