@@ -70,7 +70,8 @@ describe('execute', () => {
   async function execution(reconcile: ReconcileState, over: ServiceOverrides = {}, planned?: Plan): Promise<Execution> {
     const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
     const guards = newGuards({ ...services, ...over, clock: services.clock, live: { ...services.live, ...over.live } });
-    await execute(planned ?? plan(reconcile.desired, reconcile.observed), reconcile, result, { ...services, guards });
+    const given = planned ?? plan(reconcile.desired, reconcile.observed);
+    await execute(Object.assign(reconcile, { plan: given, execution: result }), { ...services, guards });
     return result;
   }
   const describeEnd = (result: Execution): string => {
@@ -102,10 +103,7 @@ describe('execute', () => {
       const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
       const reconcile = reconcileStateFor(awsWith());
       const guards = newGuards({ ...services, profileWriter });
-      const ended = await execute(plan(reconcile.desired, reconcile.observed), reconcile, result, {
-        ...services,
-        guards,
-      }).then(
+      const ended = await execute(Object.assign(reconcile, { execution: result }), { ...services, guards }).then(
         () => describeEnd(result),
         (thrown: Error) => thrown.message,
       );

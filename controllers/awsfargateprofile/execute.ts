@@ -23,9 +23,7 @@ import {
   subjectOf,
   type MutationOutcome,
   type Change,
-  type Plan,
 } from './model/change.ts';
-import type { Execution } from './model/result.ts';
 import {
   type Reason,
   type TagChange,
@@ -58,16 +56,12 @@ export interface ExecuteServices {
 /**
  * Makes the planned changes in AWS. Even if this function throws, `execution.steps` lists every change that was sent.
  */
-export async function execute(
-  plan: Plan,
-  reconcile: ReconcileState,
-  execution: Execution,
-  services: ExecuteServices,
-): Promise<void> {
-  const end = await makeChanges(plan.changes, reconcile, execution, services);
+export async function execute(reconcile: ReconcileState, services: ExecuteServices): Promise<void> {
+  const { plan, execution } = reconcile;
+  const end = await makeChanges(plan.changes, reconcile, services);
   execution.end = end ?? plan.end;
   if (end !== undefined) return;
-  const left = await makeChanges(plan.leftovers, reconcile, execution, services);
+  const left = await makeChanges(plan.leftovers, reconcile, services);
   if (left === undefined) return;
   if (isUnreported(left)) execution.end = left;
   else execution.notices.push(left);
@@ -77,13 +71,13 @@ export async function execute(
 async function makeChanges(
   changes: readonly Change[],
   reconcile: ReconcileState,
-  execution: Execution,
   services: ExecuteServices,
 ): Promise<Reason | undefined> {
+  const { execution } = reconcile;
   for (const change of changes) {
     if (execution.kept.some(({ name }) => isAboutKept(change.mutation, name))) continue;
     if (change.ifAllMade === true && (execution.notices.length > 0 || execution.keepsTags === true)) continue;
-    const end = await makeChange(change, reconcile, execution, services);
+    const end = await makeChange(change, reconcile, services);
     if (end !== undefined) return end;
   }
   return undefined;
@@ -95,7 +89,6 @@ const isAboutKept = (mutation: Mutation, name: string): boolean => isRoleRemoval
 async function makeChange(
   change: Change,
   reconcile: ReconcileState,
-  execution: Execution,
   services: ExecuteServices,
 ): Promise<Reason | undefined> {
   const { mutation } = change;
@@ -107,12 +100,16 @@ async function makeChange(
     if (!claims.tryClaim(mutation, reconcile))
       return newReason('NotNow', { because: 'another object uses or changes the same resource' });
     const obstacle = await findObstacle(services.guards, mutation, reconcile);
-    if (obstacle?.kind === 'keep') return keep(reconcile, mutation, obstacle.by, execution);
-    if (obstacle?.kind === 'untagOnly') return await untagOnly(change, obstacle.keys, reconcile, execution, services);
-    if (obstacle !== undefined) return tolerate(change, obstacle.reason, execution);
+    if (obstacle?.kind === 'keep') return keep(reconcile, mutation, obstacle.by);
+    if (obstacle?.kind === 'untagOnly') return await untagOnly(change, obstacle.keys, reconcile, services);
+    if (obstacle !== undefined) return tolerate(change, obstacle.reason, reconcile);
     const outcome = await mutate(reconcile.session, reconcile.target.eksCluster, mutation);
     const { drained } = reconcile;
-    execution.steps.push({ mutation, outcome, ...(mutation.kind === 'deleteProfile' && drained && { drained }) });
+    reconcile.execution.steps.push({
+      mutation,
+      outcome,
+      ...(mutation.kind === 'deleteProfile' && drained && { drained }),
+    });
     const ahead = reconcile.record;
     reconcile.record = recordAfter(ahead, before, mutation, outcome);
     reconcile.retry.update((state) => ({
@@ -121,14 +118,14 @@ async function makeChange(
     }));
     const reason = reasonFor(reconcile, mutation, outcome, clock);
     if (isQueuedMutation(mutation)) updateClusterQueue(clusterQueues, reconcile, mutation, outcome, reason);
-    return reason && tolerate(change, reason, execution);
+    return reason && tolerate(change, reason, reconcile);
   } finally {
     clusterQueues.release(reconcile.queueKey, reconcile.object);
   }
 }
 
 /** Reports a refused optional change as a notice, and lets the execution continue. Otherwise returns the reason. */
-function tolerate({ mutation, optional }: Change, reason: Reason, execution: Execution): Reason | undefined {
+function tolerate({ mutation, optional }: Change, reason: Reason, { execution }: ReconcileState): Reason | undefined {
   // After other errors, a retry may succeed, so the execution ends instead of continuing without this change.
   const isRefusal = reason.name === 'AccessDenied' || reason.name === 'Refused' || reason.name === 'AWSQuotaExceeded';
   if (optional !== true || isUnreported(reason) || !(isRefusal || mutation.kind === 'setBoundary')) return reason;
@@ -138,12 +135,12 @@ function tolerate({ mutation, optional }: Change, reason: Reason, execution: Exe
 }
 
 /** A role that the spec needs with another path stays in the record, because this object still has to delete it. */
-function keep(reconcile: ReconcileState, mutation: Mutation, by: string, execution: Execution): Reason | undefined {
+function keep(reconcile: ReconcileState, mutation: Mutation, by: string): Reason | undefined {
   if (!isRoleRemoval(mutation)) return undefined;
   const { name } = mutation;
   const { role, isSpecFixed } = reconcile.desired;
   if (!isSameRoleName(role?.name, name)) {
-    execution.kept.push({ name, usedBy: by });
+    reconcile.execution.kept.push({ name, usedBy: by });
     return undefined;
   }
   const path = findRole(reconcile.observed.roles, name)?.path;
@@ -154,13 +151,12 @@ async function untagOnly(
   change: Change,
   keys: readonly string[],
   reconcile: ReconcileState,
-  execution: Execution,
   services: ExecuteServices,
 ): Promise<Reason | undefined> {
-  execution.keepsTags = true;
+  reconcile.execution.keepsTags = true;
   return keys.length === 0 || change.mutation.kind !== 'untagRole'
     ? undefined
-    : makeChange({ ...change, mutation: { ...change.mutation, keys } }, reconcile, execution, services);
+    : makeChange({ ...change, mutation: { ...change.mutation, keys } }, reconcile, services);
 }
 
 function recordProfileFailure(reconcile: ReconcileState, mutation: Mutation, clock: Clock): void {

@@ -3,7 +3,6 @@ import { ProfileName, type RoleArn, RoleName } from '../../api/names.ts';
 import { execute } from './execute.ts';
 import type { Execution } from './model/result.ts';
 import type { FoundRole, Observed } from './model/observed-state.ts';
-import { plan } from './plan/plan.ts';
 import { newReason } from './reasons/reasons.ts';
 import { eventsAfter } from './report/events.ts';
 import {
@@ -127,7 +126,7 @@ describe('a role that another object uses', () => {
   async function executionOf(reconcile: ReconcileState, over: Parameters<typeof newServices>[0]): Promise<Execution> {
     const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
     const services = newServices(over);
-    await execute(plan(reconcile.desired, reconcile.observed), reconcile, result, {
+    await execute(Object.assign(reconcile, { execution: result }), {
       ...services,
       guards: newGuards(services),
     });

@@ -9,8 +9,6 @@ import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.t
 import type { RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { Session, Sessions } from '../../pkg/cloud/index.ts';
-import { parseRoleArn } from '../../pkg/fargate/arns.ts';
-import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
@@ -47,11 +45,11 @@ import { newGuards } from './guards/guard-order.ts';
 import { holdControlPlane, reasonForWait } from './guards/preparations.ts';
 import { Claims } from './guards/role-users/claims.ts';
 import type { LiveRoleUsers } from './guards/role-users/live-objects.ts';
-import { type SharedRole, findRoleSharers, settingsOfSharers } from './guards/role-users/settings.ts';
+import { cachedSharersSettings, sharedRole } from './guards/role-users/settings.ts';
 import type { ClusterQueues } from './cluster-queue.ts';
 import type { Desired, SharersSettings } from './model/desired-state.ts';
 import { type Looking, type Observed, type ProfilesAndRoles, observedAfter } from './model/observed-state.ts';
-import { identityOf, placeOf, oursOf } from './model/owner.ts';
+import { identityOf, oursOf } from './model/owner.ts';
 import type { Execution, ReconcileResult } from './model/result.ts';
 import { mergeRecords, updateRecord, withLostRecord, withUnanswered } from './record-after-read.ts';
 import { AccessEntryReader } from './observe/access-entries.ts';
@@ -242,7 +240,7 @@ export class Reconciler {
     clusterQueues.beginReconcile(object);
     try {
       const decided = await roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
-        this.decide(object, { session, inputs: inputs.right, record, queueKey }, context),
+        this.decide(object, { ...inputs.right, session, record, queueKey }, context),
       );
       if (decided === undefined)
         return await endEarly(
@@ -351,10 +349,10 @@ export class Reconciler {
    */
   private async observe(
     looking: Looking,
-    { session, inputs, queueKey }: AwsWork,
+    work: AwsWork,
     { signal }: ReconcileContext,
   ): Promise<E.Either<Reason, Observed>> {
-    const { target, unwanted, abandonment } = inputs;
+    const { session, queueKey, target, unwanted, abandonment } = work;
     const call = callContext(target, { session, abandonment });
     const { retryStore, clock, random } = this.options;
     const seen = await look(session, looking, isSurveyDue(retryStore.get(looking.object), clock.monotonic()));
@@ -362,7 +360,7 @@ export class Reconciler {
     if (seen.right.depth === 'survey')
       retryStore.update(looking.object, (state) => withSurvey(state, clock.monotonic(), random));
     this.options.clusterQueues.compare(queueKey, looking.object, seen.right.profiles, ownNames(looking, seen.right));
-    const read = await this.accessEntries.complete(session, inputs, looking, seen.right, signal);
+    const read = await this.accessEntries.complete(session, work, looking, seen.right, signal);
     if (E.isLeft(read)) return read;
     const protection =
       unwanted === 'retain' ? E.right(undefined) : await readDeletionProtection(session.clusters, looking, seen.right);
@@ -371,7 +369,7 @@ export class Reconciler {
   }
 
   /** Brings the record up to date with what AWS shows, and decides what is desired. A Left ends the reconcile. */
-  private desire(looking: Looking, { session, inputs }: AwsWork, observed: Observed): E.Either<Reason, Desired> {
+  private desire(looking: Looking, work: AwsWork, observed: Observed): E.Either<Reason, Desired> {
     const { retryStore, clock, profiles } = this.options;
     const { object, record } = looking;
     const now = clock.monotonic();
@@ -382,17 +380,9 @@ export class Reconciler {
     const updated = updateRecord(looking, observed, { unanswered, now });
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
     if (updated.elsewhere.length > 0) retryStore.update(object, withoutSurvey);
-    const sharersSettings = (name: RoleName): SharersSettings => {
-      const isKnown = (owner: ObjectKey): boolean => {
-        const lookup = profiles.lookup(owner);
-        if (lookup.kind !== 'found' || E.isLeft(lookup.decoded)) return false;
-        const { spec, metadata } = lookup.decoded.right;
-        return !isDeleting({ metadata }) && isSameRoleName(parseRoleArn(spec.roleARN ?? '')?.name, name);
-      };
-      const sharers = findRoleSharers(object, name, profiles);
-      return settingsOfSharers(object, sharers, sharedRole(name, inputs), observed.profiles, isKnown);
-    };
-    const desired = desiredFor(object, { ...inputs, sharersSettings }, updated, observed, session.now());
+    const sharersSettings = (name: RoleName): SharersSettings =>
+      cachedSharersSettings(object, sharedRole(name, work), observed.profiles, profiles);
+    const desired = desiredFor(object, { ...work, sharersSettings }, updated, observed, work.session.now());
     // A glance does not show the profiles of the sharers, so it would not show the conflict.
     if (E.isRight(desired) && hasRoleConflict(desired.right)) retryStore.update(object, withoutSurvey);
     return desired;
@@ -400,32 +390,30 @@ export class Reconciler {
 
   private async planAndExecute(
     before: AWSFargateProfile,
-    { session, inputs, queueKey }: AwsWork,
+    work: AwsWork,
     { desired, observed }: { readonly desired: Desired; readonly observed: Observed },
     context: ReconcileContext,
   ): Promise<ReconcileResult> {
     const { retryStore } = this.options;
     const planned = plan(desired, observed);
-    const isBegun = planned.changes.length + planned.leftovers.length > 0 || hasAnythingInAws(desired);
-    const isThere = observed.cluster === 'there' && isBegun;
+    const hasChanges = planned.changes.length + planned.leftovers.length > 0;
+    // If EKS has no such cluster, the account may be wrong, so only a change records it.
+    const isThere = hasChanges || (observed.cluster === 'there' && hasAnythingInAws(desired));
     const known = isDeleting(before) ? desired.record : withoutDeletion(desired.record);
+    const execution: Execution = { end: 'inSync', steps: [], notices: [], kept: [...planned.kept] };
     const state: ReconcileState = {
+      ...work,
       object: before,
-      record: isThere ? located(known, desired, inputs.target.identity) : known,
+      record: isThere ? located(known, desired, work.target.identity) : known,
       observed,
       desired,
       plan: planned,
-      target: inputs.target,
-      controlPlane: inputs.creationFacts?.controlPlane,
-      controlPlaneTags: inputs.creationFacts?.controlPlaneTags ?? {},
-      session,
       retry: retryStore.handleFor(before),
-      queueKey,
       signal: context.signal,
+      execution,
     };
-    const execution: Execution = { end: 'inSync', steps: [], notices: [], kept: [...planned.kept] };
     try {
-      await execute(planned, state, execution, { ...this.options, claims: this.claims, guards: this.guards });
+      await execute(state, { ...this.options, claims: this.claims, guards: this.guards });
     } catch (error) {
       // A glance would end as `ReadAgain`, and hide that the error persists.
       retryStore.update(before, withoutSurvey);
@@ -481,34 +469,20 @@ export class Reconciler {
   }
 }
 
-/** What a reconcile needs to read and change AWS. */
-interface AwsWork {
-  readonly session: Session;
-  readonly inputs: DesiredInputs;
-  /** The record before AWS was read. */
-  readonly record: ProfileRecord;
-  readonly queueKey: string;
-}
+/** What a reconcile needs to read and change AWS. `record` is the one before AWS was read. */
+type AwsWork = DesiredInputs & Pick<ReconcileState, 'session' | 'record' | 'queueKey'>;
 
 type EarlyResult = Pick<ReconcileResult, 'object' | 'isAuthenticated'> & { readonly end: Reason };
 
-const lookingFor = (object: AWSFargateProfile, { inputs, record }: AwsWork): Looking => ({
+const lookingFor = (object: AWSFargateProfile, work: AwsWork): Looking => ({
   object,
-  identity: identityOf(object, inputs, baseNameOf(object, record)),
-  record,
-  isLeaving: inputs.creationFacts === undefined,
-  isClusterLeaving: inputs.isClusterLeaving,
+  identity: identityOf(object, work, baseNameOf(object, work.record)),
+  record: work.record,
+  isLeaving: work.creationFacts === undefined,
+  isClusterLeaving: work.isClusterLeaving,
 });
 
 const hasRoleConflict = ({ role }: Desired): boolean => role?.kind === 'managed' && role.roleConflict !== undefined;
-
-const sharedRole = (name: RoleName, { target, account, limits, creationFacts }: DesiredInputs): SharedRole => ({
-  name,
-  place: placeOf(target, account),
-  eksCluster: target.eksCluster,
-  limits,
-  controlPlaneTags: creationFacts?.controlPlaneTags ?? {},
-});
 
 /** Returns the names of the object's profiles in EKS, and of recorded profiles that EKS does not show. */
 function ownNames(looking: Looking, { profiles }: ProfilesAndRoles): readonly string[] {

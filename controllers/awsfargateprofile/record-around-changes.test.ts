@@ -51,8 +51,7 @@ const roles = (...entries: readonly RecordedRole[]): ProfileRecord => record({ r
 const desired = desiredOf();
 
 describe('The record before a change', () => {
-  const ahead = (before: ProfileRecord, mutation: Mutation): ProfileRecord =>
-    recordAhead(before, desired, undefined, mutation);
+  const ahead = (before: ProfileRecord, mutation: Mutation): ProfileRecord => recordAhead(before, mutation, NOW);
   const request = { name: PROFILE, requestedAt: NOW };
   const roleRequest = { name: ROLE, requestedAt: NOW };
 
@@ -82,12 +81,11 @@ describe('The record before a change', () => {
       expect(ahead(record(), { ...DELETE_ACCESS_ENTRY, because }).entry, because).to.equal(entry);
   });
 
-  it('has the place and the identity, whatever changes', () => {
+  it('has the place and the identity', () => {
     const identity = { kind: 'AWSClusterRoleIdentity', name: 'web' };
     const former = { kind: 'AWSClusterRoleIdentity', name: 'former' };
     for (const before of [record({ in: { kind: 'none' } }), record({ in: { kind: 'unknown' }, identity: former })])
-      for (const mutation of [CREATE_PROFILE, CREATE_ROLE, DELETE_PROFILE, ATTACH_POLICY, DELETE_ACCESS_ENTRY])
-        expect(recordAhead(before, desired, identity, mutation)).to.deep.include({ in: HERE, identity });
+      expect(located(before, desired, identity)).to.deep.include({ in: HERE, identity });
     expect(located(record({ identity: former }), desired, undefined), 'now its own credentials').to.deep.equal(
       record(),
     );
@@ -117,9 +115,9 @@ describe('The record after a change', () => {
   /** AWS may have made the change. */
   const OPEN: readonly MutationOutcome[] = [failed(500), failed(400, 'Undecodable'), { kind: 'clusterGone' }];
   const afterProfile = (before: ProfileRecord, outcome: MutationOutcome): ProfileRecord =>
-    recordAfter(recordAhead(before, desired, undefined, CREATE_PROFILE), before, CREATE_PROFILE, outcome);
+    recordAfter(recordAhead(before, CREATE_PROFILE, NOW), before, CREATE_PROFILE, outcome);
   const afterRole = (before: ProfileRecord, outcome: MutationOutcome): ProfileRecord =>
-    recordAfter(recordAhead(before, desired, undefined, CREATE_ROLE), before, CREATE_ROLE, outcome);
+    recordAfter(recordAhead(before, CREATE_ROLE, NOW), before, CREATE_ROLE, outcome);
 
   it('has the id of a created profile and role, which a read has not shown yet', () => {
     expect(afterProfile(profiles(OTHER), { kind: 'done', profile: aProfile() })).to.deep.equal(

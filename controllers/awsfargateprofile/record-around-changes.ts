@@ -24,23 +24,22 @@ import { ACTIVE } from './model/profile-status.ts';
  * Returns the record that must be written before the change, so that a crash right after the change leaves no
  * unrecorded resource in AWS.
  */
-export function recordAhead(
-  record: ProfileRecord,
-  desired: Desired,
-  identity: IdentityRef | undefined,
-  mutation: Mutation,
-): ProfileRecord {
-  const here = located(record, desired, identity);
-  const { now } = desired;
+export function recordAhead(record: ProfileRecord, mutation: Mutation, now: Ms): ProfileRecord {
   switch (mutation.kind) {
     case 'createProfile':
-      return { ...here, profiles: withRequest(here.profiles, { name: mutation.profile.name, requestedAt: now }, same) };
+      return {
+        ...record,
+        profiles: withRequest(record.profiles, { name: mutation.profile.name, requestedAt: now }, same),
+      };
     case 'createRole':
-      return { ...here, roles: withRequest(here.roles, { name: mutation.role.name, requestedAt: now }, isSameRole) };
+      return {
+        ...record,
+        roles: withRequest(record.roles, { name: mutation.role.name, requestedAt: now }, isSameRole),
+      };
     case 'deleteAccessEntry':
-      return mutation.because === 'roleDeletion' ? here : { ...here, entry: mutation.principal };
+      return mutation.because === 'roleDeletion' ? record : { ...record, entry: mutation.principal };
     default:
-      return here;
+      return record;
   }
 }
 

@@ -159,9 +159,9 @@ describe('newGuards', () => {
 
   it('hold and confirm no control plane of an EKS cluster that Cluster API does not manage', async () => {
     const controlPlaneFinalizer = { add: () => expect.fail('added'), confirm: () => expect.fail('confirmed') };
-    const reconcile = { ...reconcileStateFor(awsWith()), controlPlane: undefined };
-    expect(await obstacleTo(CREATE_ROLE, reconcile, newServices({ controlPlaneFinalizer }))).to.equal('go');
     const facts = { ...CREATION_FACTS, controlPlane: undefined };
+    const reconcile = { ...reconcileStateFor(awsWith()), creationFacts: facts };
+    expect(await obstacleTo(CREATE_ROLE, reconcile, newServices({ controlPlaneFinalizer }))).to.equal('go');
     expect(await holdControlPlane(controlPlaneFinalizer, facts, reconcile.signal)).to.equal(facts);
   });
 

@@ -1,17 +1,16 @@
-import type { ObjectKey } from 'controller-runtime/client';
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import type { ProfileRecord } from '../../shared/record.ts';
 import type { Session } from '../../../pkg/cloud/index.ts';
-import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
 import type { Desired } from '../model/desired-state.ts';
-import type { Target } from '../goal/target.ts';
+import type { DesiredInputs } from '../desired/desired.ts';
 import type { Observed } from '../model/observed-state.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
 import type { RetryHandle } from '../retry-state.ts';
 import { apiRejectionFrom } from '../../shared/api-rejections.ts';
 import type { Drained, Mutation, Plan } from '../model/change.ts';
+import type { Execution } from '../model/result.ts';
 
-export interface ReconcileState {
+export interface ReconcileState extends DesiredInputs {
   /** The object as this reconcile last read or wrote it. */
   object: AWSFargateProfile;
   /** The record as this reconcile last wrote it, or will write it at its end. */
@@ -21,16 +20,13 @@ export interface ReconcileState {
   readonly observed: Observed;
   readonly desired: Desired;
   readonly plan: Plan;
-  readonly target: Target;
-  /** This control plane must have the finalizer before a role or profile is created. */
-  readonly controlPlane: ObjectKey | undefined;
-  readonly controlPlaneTags: Tags;
   readonly session: Session;
   readonly retry: RetryHandle;
   readonly queueKey: string;
   /** Set if this reconcile deletes a drained profile. */
   drained?: Drained;
   readonly signal: AbortSignal;
+  readonly execution: Execution;
 }
 
 export type Obstacle =

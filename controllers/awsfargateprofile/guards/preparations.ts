@@ -57,9 +57,9 @@ export function reportNotReady({ profileWriter, clock }: Pick<PreparationService
  */
 export function recordChange({ profileWriter }: Pick<PreparationServices, 'profileWriter'>): Guard {
   return async (mutation, reconcile) => {
-    const { object, desired, target } = reconcile;
+    const { object, desired } = reconcile;
     if (!hasFinalizer(object)) return stop(newReason('ReadAgain', { because: 'the finalizer is gone' }));
-    return writeRecord({ profileWriter }, reconcile, recordAhead(reconcile.record, desired, target.identity, mutation));
+    return writeRecord({ profileWriter }, reconcile, recordAhead(reconcile.record, mutation, desired.now));
   };
 }
 
@@ -150,7 +150,8 @@ export async function holdControlPlane(
  * EKS from deleting the cluster.
  */
 export function confirmFinalizer({ controlPlaneFinalizer }: Pick<PreparationServices, 'controlPlaneFinalizer'>): Guard {
-  return async (mutation, { controlPlane, signal }) => {
+  return async (mutation, { creationFacts, signal }) => {
+    const controlPlane = creationFacts?.controlPlane;
     if (!isProfileOrRoleCreation(mutation) || controlPlane === undefined) return undefined;
     const reason = blockerFor(await controlPlaneFinalizer.confirm(controlPlane, signal), controlPlane);
     return reason && stop(reason);

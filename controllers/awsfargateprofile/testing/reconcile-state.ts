@@ -30,6 +30,7 @@ import {
   desiredInputs,
   desiredOf,
 } from './builders.ts';
+import { located } from '../record-around-changes.ts';
 import { plan } from '../plan/plan.ts';
 import { newClusterQueues } from './cluster-queues.ts';
 import {
@@ -153,15 +154,15 @@ export function reconcileStateFor(
   over: Partial<DesiredInputs> = {},
 ): ReconcileState & { readonly session: SimulatedSession } {
   const seen = observedIn(aws, object);
-  const desired = desiredOf(object, { ...(isDeleting(object) && { creationFacts: undefined }), ...over }, seen);
+  const inputs = desiredInputs({ ...(isDeleting(object) && { creationFacts: undefined }), ...over });
+  const desired = desiredOf(object, inputs, seen);
   return {
+    ...inputs,
     object,
-    record: desired.record,
+    execution: { end: 'inSync', steps: [], notices: [], kept: [] },
+    record: located(desired.record, desired, inputs.target.identity),
     retry: new RetryStore(new VirtualClock()).handleFor(object),
     observed: seen,
-    target: TARGET,
-    controlPlane: isDeleting(object) ? undefined : { namespace: 'team-a', name: 'prod-control-plane' },
-    controlPlaneTags: desiredInputs(over).creationFacts?.controlPlaneTags ?? {},
     desired,
     plan: plan(desired, seen),
     session: sessionOn(aws),

@@ -13,7 +13,7 @@ import { DELETING } from '../../model/profile-status.ts';
 import { newReason } from '../../reasons/reasons.ts';
 import { type Guard, type Obstacle, type ReconcileState, stop } from '../guards.ts';
 import type { LiveRoleUsers, RoleInCluster, RoleSharers, RoleUsers } from './live-objects.ts';
-import { settingsOfSharers } from './settings.ts';
+import { settingsOfSharers, sharedRole } from './settings.ts';
 
 // This folder finds the other users of a role that a change concerns, and their settings for it:
 //
@@ -38,7 +38,7 @@ export interface RoleUserServices {
 export function roleShareable({ roleUsers }: RoleUserServices): Guard {
   const known = new WeakMap<ReconcileState, RoleSharers>();
   return async (mutation, reconcile) => {
-    const { object, target, desired, observed, signal } = reconcile;
+    const { object, desired, observed, signal } = reconcile;
     const name = roleNeededFor(mutation, reconcile);
     if (name === undefined) return undefined;
     const found = known.get(reconcile) ?? (await roleUsers.sharersOf(inCluster(reconcile, name), object, signal));
@@ -51,7 +51,7 @@ export function roleShareable({ roleUsers }: RoleUserServices): Guard {
     const { roleConflict, keysOfOthers, unknownUsers } = settingsOfSharers(
       object,
       found.sharers,
-      { ...desired, name, eksCluster: target.eksCluster, controlPlaneTags: reconcile.controlPlaneTags },
+      sharedRole(name, reconcile),
       observed.profiles,
     );
     if (roleConflict !== undefined) return stop(roleConflict);

@@ -16,6 +16,8 @@ import { type KnownLocation, recordOf, roleEntryOf } from '../../../shared/recor
 import { isDeleting, isSpecFixed } from '../../../shared/object-state.ts';
 import { currentProfileNameOf, rolePathOf } from '../../../shared/profile-names.ts';
 import { type Reason, newReason } from '../../reasons/reasons.ts';
+import type { DesiredInputs } from '../../desired/desired.ts';
+import { placeOf } from '../../model/owner.ts';
 import type { SharersSettings } from '../../model/desired-state.ts';
 import { ACTIVE, CREATE_FAILED, DELETING } from '../../model/profile-status.ts';
 import { isInEksCluster } from './live-objects.ts';
@@ -27,6 +29,31 @@ export interface SharedRole {
   readonly limits: OperatorLimits;
   /** The control plane's tags, which each object with spec.clusterName sets on its role too. */
   readonly controlPlaneTags: Tags;
+}
+
+export const sharedRole = (name: RoleName, { target, account, limits, creationFacts }: DesiredInputs): SharedRole => ({
+  name,
+  place: placeOf(target, account),
+  eksCluster: target.eksCluster,
+  limits,
+  controlPlaneTags: creationFacts?.controlPlaneTags ?? {},
+});
+
+/** Returns what this manager's other objects want that use the role. */
+export function cachedSharersSettings(
+  object: AWSFargateProfile,
+  role: SharedRole,
+  profiles: readonly FargateProfile[],
+  cache: Pick<TypedStoreReader<AWSFargateProfile>, 'byIndex' | 'lookup'>,
+): SharersSettings {
+  // An object that names the role in spec.roleARN is not in the index, and its settings do not concern the role.
+  const isKnown = (owner: ObjectKey): boolean => {
+    const lookup = cache.lookup(owner);
+    if (lookup.kind !== 'found' || E.isLeft(lookup.decoded)) return false;
+    const { spec, metadata } = lookup.decoded.right;
+    return !isDeleting({ metadata }) && isSameRoleName(parseRoleArn(spec.roleARN ?? '')?.name, role.name);
+  };
+  return settingsOfSharers(object, findRoleSharers(object, role.name, cache), role, profiles, isKnown);
 }
 
 /** Returns the other objects in the namespace that use the role. Their EKS clusters may differ. */
