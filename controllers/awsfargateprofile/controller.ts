@@ -30,7 +30,7 @@ import { Competition } from './overlap/condition.ts';
 import { overlapController } from './overlap/controller.ts';
 import { onlyUnderOurSchema } from './unreadable.ts';
 import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
-import { newLiveChecks } from './guards/checks.ts';
+import { newFindLiveBlocker } from './guards/checks.ts';
 import { newLiveRoleUsers } from './guards/role-users/live-objects.ts';
 import type { EventSpec } from './report/step-events.ts';
 import { ProfileWriter } from '../shared/profile-writer.ts';
@@ -138,7 +138,7 @@ export function newReconcile(options: ReconcilerEnvironment & ReconcilerParts): 
   const withCaches = { ...options, ...caches.typed };
   const { reconcile } = new Reconciler({
     ...withCaches,
-    live: newLiveChecks({
+    findLiveBlocker: newFindLiveBlocker({
       client,
       clusters: caches.clusterResource,
       clusterKeyOf: (object) => clusterKeyOf(object, { ...caches.typed, limits, managerRegion, accounts }),

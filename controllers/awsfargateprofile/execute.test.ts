@@ -69,7 +69,7 @@ describe('execute', () => {
   /** Executes `planned`, by default the plan for the desired and the observed state in `reconcile`. */
   async function execution(reconcile: ReconcileState, over: ServiceOverrides = {}, planned?: Plan): Promise<Execution> {
     const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
-    const guards = newGuards({ ...services, ...over, clock: services.clock, live: { ...services.live, ...over.live } });
+    const guards = newGuards({ ...services, ...over, clock: services.clock });
     const given = planned ?? plan(reconcile.desired, reconcile.observed);
     await execute(Object.assign(reconcile, { plan: given, execution: result }), { ...services, guards });
     return result;

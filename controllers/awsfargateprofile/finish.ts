@@ -4,6 +4,7 @@ import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import { type ProfileRecord, isTooLong } from '../shared/record.ts';
 import { hasFinalizer, isDeleting, isRetained } from '../shared/object-state.ts';
 import type { ProfileWriter } from '../shared/profile-writer.ts';
+import type { FindLiveBlocker } from './guards/checks.ts';
 import { recordPatch, removeFinalizerPatch } from './goal/metadata.ts';
 import type { ClusterQueues } from './cluster-queue.ts';
 import type { Step } from './model/change.ts';
@@ -40,8 +41,7 @@ export interface FinishOptions extends RequeueOptions {
   readonly retryStore: RetryStore;
   readonly profileWriter: Pick<ProfileWriter, 'patchMetadata' | 'patchStatus' | 'delete'>;
   readonly clusterQueues: Pick<ClusterQueues, 'reorder' | 'abandon'>;
-  /** Asks the API server. Returns why nothing may be deleted for the object now, in Kubernetes or in AWS. */
-  readonly findLiveBlocker: (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
+  readonly findLiveBlocker: FindLiveBlocker;
   readonly recordEvent: (object: Pick<KubeObject, 'metadata'>, event: EventSpec) => void;
 }
 

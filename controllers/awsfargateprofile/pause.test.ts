@@ -6,7 +6,7 @@ import { type AWSFargateProfile, type Condition, PAUSED_ANNOTATION } from '../..
 import { Finisher } from './finish.ts';
 import { goalFor } from './goal/goal.ts';
 import type { ReconcileInputs } from './goal/inputs.ts';
-import { newLiveChecks, noLiveBlocker } from './guards/checks.ts';
+import { newFindLiveBlocker, noLiveBlocker } from './guards/checks.ts';
 import { findObstacle } from './guards/guards.ts';
 import { newGuards } from './guards/guard-order.ts';
 import { RetryStore } from './retry-state.ts';
@@ -76,7 +76,7 @@ describe('a pause that the caches do not show yet', () => {
     when: string,
     blocker: string | undefined,
     make: (api: Api, object: AWSFargateProfile) => unknown,
-    over?: Partial<Parameters<typeof newLiveChecks>[0]>,
+    over?: Partial<Parameters<typeof newFindLiveBlocker>[0]>,
   ])[] = [
     ['no pause', undefined, (api) => api.putCluster()],
     ['a pause of the object', 'the object is paused', (api, object) => api.change(object, annotated())],
@@ -94,7 +94,7 @@ describe('a pause that the caches do not show yet', () => {
   for (const [when, blocker, make, over] of rows)
     it(`${blocker === undefined ? 'does not block' : 'blocks'} a deletion in AWS if the API server shows ${when}`, async () => {
       const api = newApi();
-      const live = newLiveChecks({
+      const live = newFindLiveBlocker({
         client: api.client,
         clusters: () => CLUSTERS,
         clusterKeyOf: () => right(KEY),
@@ -102,12 +102,12 @@ describe('a pause that the caches do not show yet', () => {
       });
       const object = api.put();
       make(api, object);
-      expect(await live.findBlocker(object, signal)).to.equal(blocker);
+      expect(await live(object, signal)).to.equal(blocker);
     });
 
   it('is looked for before each change that deletes something, and before no other', async () => {
     const leaving = reconcileStateFor(awsAsDesired(), aDeletedObject());
-    const paused = noLiveBlocker(newServices({ live: { findBlocker: async () => 'the object is paused' } }));
+    const paused = noLiveBlocker(newServices({ findLiveBlocker: async () => 'the object is paused' }));
     for (const mutation of DESTRUCTIVE) {
       expect(describeObstacle(await paused(mutation, leaving)), mutation.kind).to.equal('stop: NotNow');
       expect(await noLiveBlocker(newServices())(mutation, leaving), mutation.kind).to.equal(undefined);
@@ -122,8 +122,8 @@ describe('a pause that the caches do not show yet', () => {
     it(`stops a deletion although it begins while the reconcile ${what}`, async () => {
       const reconcile = reconcileStateFor(awsWith(aSimulatedRole()), aDeletedObject());
       const hasBegun = (): boolean => reconcile.session.calls.some((call) => call.startsWith(slowStep));
-      const findBlocker = async () => (hasBegun() ? 'the object is paused' : undefined);
-      const services = newServices({ live: { findBlocker } });
+      const findLiveBlocker = async () => (hasBegun() ? 'the object is paused' : undefined);
+      const services = newServices({ findLiveBlocker });
       services.clusterQueues.saw(QUEUE, 'theirs', 'being created');
       expect(describeObstacle(await findObstacle(newGuards(services), mutation, reconcile))).to.equal('stop: NotNow');
     });

@@ -21,7 +21,7 @@ import { newStores } from '../shared/caches.ts';
 import { RetryStore } from './retry-state.ts';
 import type { FinalizerResult } from '../shared/control-plane/control-plane-finalizer.ts';
 import { ServedSchema } from '../shared/crd/served-schema.ts';
-import { newLiveChecks } from './guards/checks.ts';
+import { newFindLiveBlocker } from './guards/checks.ts';
 import { clusterKeyOf, newLiveInputs } from './goal/inputs.ts';
 import { newLiveRoleUsers } from './guards/role-users/live-objects.ts';
 import { ClusterQueues } from './cluster-queue.ts';
@@ -117,7 +117,7 @@ describe('Reconciler', () => {
         profiles: typed.profiles,
         onForeignChange: () => {},
       }),
-      live: newLiveChecks({
+      findLiveBlocker: newFindLiveBlocker({
         client,
         clusters: () => CLUSTERS,
         clusterKeyOf: (object) => clusterKeyOf(object, { ...typed, limits: NO_LIMITS }),

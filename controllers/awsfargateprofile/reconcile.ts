@@ -39,7 +39,7 @@ import { goalFor, type Goal, type PursueGoal } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts, type ReadLiveInputs } from './goal/inputs.ts';
 import { metadataPatch, recordPatch } from './goal/metadata.ts';
 import type { CreationFacts } from './goal/target.ts';
-import { mutationTimeLeft, type LiveChecks } from './guards/checks.ts';
+import { type FindLiveBlocker, mutationTimeLeft } from './guards/checks.ts';
 import type { Guard, ReconcileState } from './guards/guards.ts';
 import { newGuards } from './guards/guard-order.ts';
 import { holdControlPlane, reasonForWait } from './guards/preparations.ts';
@@ -72,7 +72,7 @@ export interface ReconcilerOptions {
   readonly clusters: TypedStoreReader<Cluster>;
   readonly controlPlanes: TypedStoreReader<AWSManagedControlPlane>;
   readonly profileWriter: ProfileWriter;
-  readonly live: LiveChecks;
+  readonly findLiveBlocker: FindLiveBlocker;
   readonly readLiveInputs: ReadLiveInputs;
   readonly roleUsers: LiveRoleUsers;
   readonly schema: ServedSchema;
@@ -146,13 +146,10 @@ export class Reconciler {
   private readonly accessEntries: AccessEntryReader;
 
   constructor(options: ReconcilerOptions) {
-    const { leadership, live } = options;
+    const { leadership } = options;
     this.options = options;
     this.persistentErrors = new PersistentErrors(options.clock);
-    this.finisher = new Finisher({
-      ...options,
-      findLiveBlocker: (object, signal) => live.findBlocker(object, signal),
-    });
+    this.finisher = new Finisher(options);
     this.accessEntries = new AccessEntryReader(options.clock);
     this.guards = newGuards({ ...options, mutationTimeLeft: () => mutationTimeLeft(leadership) });
   }

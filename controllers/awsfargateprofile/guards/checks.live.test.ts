@@ -2,24 +2,24 @@ import { expect } from 'chai';
 import { right } from 'fp-ts/lib/Either.js';
 import { keyOf, type Resource } from 'controller-runtime/client';
 import { type AWSFargateProfile, DELETE_FOR_MOVE_ANNOTATION, RETAIN_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { type LiveChecks, newLiveChecks } from './checks.ts';
+import { type FindLiveBlocker, newFindLiveBlocker } from './checks.ts';
 import { type Api, CLUSTER, PROFILE_KIND, newApi } from '../testing/api.ts';
 
 const CLUSTERS: Resource = { group: 'cluster.x-k8s.io', version: 'v1beta2', plural: 'clusters' };
 const { signal } = new AbortController();
 
-describe('newLiveChecks', () => {
+describe('newFindLiveBlocker', () => {
   let api: Api;
-  let live: LiveChecks;
+  let find: FindLiveBlocker;
 
   beforeEach(() => {
     api = newApi();
     const key = right({ namespace: 'team-a', name: 'prod' });
-    live = newLiveChecks({ client: api.client, clusters: () => CLUSTERS, clusterKeyOf: () => key });
+    find = newFindLiveBlocker({ client: api.client, clusters: () => CLUSTERS, clusterKeyOf: () => key });
   });
 
-  describe('findBlocker', () => {
-    const blockerOf = (object: AWSFargateProfile): Promise<string | undefined> => live.findBlocker(object, signal);
+  describe('returns', () => {
+    const blockerOf = (object: AWSFargateProfile): Promise<string | undefined> => find(object, signal);
 
     const annotate = (key: string) => ({ metadata: { annotations: { [key]: '' } } });
     const rows: readonly (readonly [

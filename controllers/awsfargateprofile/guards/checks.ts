@@ -104,29 +104,28 @@ export function failureBackoffExpired({ clock }: Pick<CheckServices, 'clock'>): 
   };
 }
 
-/** Asks the API server, because an outdated answer could lead to a deletion that cannot be undone. */
-export interface LiveChecks {
-  findBlocker(object: AWSFargateProfile, signal: AbortSignal): Promise<string | undefined>;
-}
+/**
+ * Returns why nothing may be deleted for the object now, in Kubernetes or in AWS. Asks the API server, because an outdated
+ * answer could lead to a deletion that cannot be undone.
+ */
+export type FindLiveBlocker = (object: AWSFargateProfile, signal: AbortSignal) => Promise<string | undefined>;
 
-export interface LiveCheckSources {
+interface LiveBlockerSources {
   readonly client: KubeClient;
   readonly clusters: () => Resource | undefined;
   /** Returns the Cluster whose pause also pauses the object. Left if the Cluster is not known yet. */
   readonly clusterKeyOf: (object: AWSFargateProfile) => E.Either<string, ObjectKey | undefined>;
 }
 
-export const newLiveChecks = (sources: LiveCheckSources): LiveChecks => ({
-  findBlocker: async (object, signal) => {
-    const cluster = sources.clusterKeyOf(object);
-    return E.isLeft(cluster)
-      ? cluster.left
-      : findLiveBlocker(sources.client, sources.clusters(), object, cluster.right, signal);
-  },
-});
+export const newFindLiveBlocker =
+  ({ client, clusters, clusterKeyOf }: LiveBlockerSources): FindLiveBlocker =>
+  async (object, signal) => {
+    const cluster = clusterKeyOf(object);
+    return E.isLeft(cluster) ? cluster.left : findLiveBlocker(client, clusters(), object, cluster.right, signal);
+  };
 
 export interface LiveGuardServices {
-  readonly live: LiveChecks;
+  readonly findLiveBlocker: FindLiveBlocker;
   readonly schema: Pick<ServedSchema, 'check'>;
 }
 
@@ -136,10 +135,10 @@ export const newLiveGuards = (services: LiveGuardServices): readonly Guard[] => 
 ];
 
 /** Asks the API server, because the cache may not show yet that the object is paused, changed, gone, or being moved. */
-export function noLiveBlocker({ live }: Pick<LiveGuardServices, 'live'>): Guard {
+export function noLiveBlocker(services: Pick<LiveGuardServices, 'findLiveBlocker'>): Guard {
   return async (mutation, { object, signal }) => {
     if (!isDestructive(mutation)) return undefined;
-    const because = await live.findBlocker(object, signal);
+    const because = await services.findLiveBlocker(object, signal);
     return because === undefined ? undefined : stop(newReason('NotNow', { because }));
   };
 }

@@ -70,7 +70,7 @@ describe('the drain of a predecessor', () => {
   const services = newServices();
   const guard = drainPredecessor({
     ...services,
-    live: { ...services.live, findBlocker: async () => blocker },
+    findLiveBlocker: async () => blocker,
     mutationTimeLeft: () => timeLeft,
     recordEviction: (kind) => void counted.push(kind),
     openPods: async () => {

@@ -63,7 +63,7 @@ describe('newGuards', () => {
 
   const FOREIGN: ServedSchemaState = { kind: 'foreign', provider: 'infrastructure-aws', missing: [] };
   const liveAnswers = (blocker?: string, user?: string): ServiceOverrides => ({
-    live: { findBlocker: async () => blocker },
+    findLiveBlocker: async () => blocker,
     roleUsers: { ...NO_ROLE_USERS, usersOf: async () => roleUsers(user) },
   });
   /** Another client writes the object before each write of its metadata. */

@@ -56,8 +56,6 @@ export interface Plan {
   readonly shown: ProfileName | undefined;
   readonly isRoleManaged: boolean;
   readonly refusedReads: readonly RefusedRead[];
-  /** All profiles of the EKS cluster, with all owners. `undefined` if only the recorded profiles were read. */
-  readonly allProfiles: readonly ProfileName[] | undefined;
 }
 
 /** A read that AWS has refused. The reconcile continues, because the permission for it is optional. */

@@ -50,7 +50,6 @@ export function plan(desired: Desired, observed: Observed): Plan {
     shown: profileToShow(desired, observed, end),
     isRoleManaged: isRoleManaged(desired, observed),
     refusedReads: refusedReads(desired, observed),
-    allProfiles: observed.depth === 'survey' ? observed.profiles.map(({ name }) => name) : undefined,
   };
 }
 

@@ -147,8 +147,8 @@ function eventsOfProfile({ object, facts, record }: CompletedReconcile): readonl
   if (facts === undefined) return [];
   const { profileName, profileStatus, predecessors = [] } = object.status ?? {};
   const shown = [...(profileName === undefined ? [] : [{ name: profileName, status: profileStatus }]), ...predecessors];
-  const { allProfiles } = facts.plan;
-  const isGone = (name: string): boolean => allProfiles?.every((each) => each !== name) === true;
+  const { depth, profiles } = facts.observed;
+  const isGone = (name: string): boolean => depth === 'survey' && !profiles.some((each) => each.name === name);
   const known = recordOf(object).profiles;
   const begun = (record?.profiles ?? []).filter(({ name, id, activeSince }) => {
     const before = known.find((each) => each.name === name && (each.id === id || each.id === undefined));

@@ -154,5 +154,4 @@ export const NO_VERDICTS = {
   shown: undefined,
   isRoleManaged: false,
   refusedReads: [],
-  allProfiles: undefined,
 } as const satisfies Partial<Plan>;

@@ -7,7 +7,6 @@ import { isDeleting } from '../../shared/object-state.ts';
 import { roleNameOf } from '../../shared/profile-names.ts';
 import type { DesiredInputs } from '../desired/desired.ts';
 import { Claims } from '../guards/role-users/claims.ts';
-import type { LiveChecks } from '../guards/checks.ts';
 import type { LiveRoleUsers, RoleUsers } from '../guards/role-users/live-objects.ts';
 import { RetryStore } from '../retry-state.ts';
 import { type Observed, foundRoles } from '../model/observed-state.ts';
@@ -89,7 +88,6 @@ export function awsWith(...parts: readonly (SimulatedProfile | SimulatedRole)[])
 export interface TestServices extends GuardServices {
   readonly clock: VirtualClock;
   readonly claims: Claims;
-  readonly live: { -readonly [K in keyof LiveChecks]: LiveChecks[K] };
 }
 
 export type ServiceOverrides = Partial<GuardServices>;
@@ -107,8 +105,8 @@ export function newServices(over: ServiceOverrides = {}): TestServices {
     random: new SeededRandom(1),
     profileWriter: writerThat(async (object, status) => storedObject(object, status)),
     schema: { check: async () => ({ kind: 'ours' }) },
+    findLiveBlocker: async () => undefined,
     ...over,
-    live: { findBlocker: async () => undefined, ...over.live },
     roleUsers: { ...NO_ROLE_USERS, ...over.roleUsers },
     clock,
   };
