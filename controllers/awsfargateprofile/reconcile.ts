@@ -484,7 +484,7 @@ const hasRoleConflict = ({ role }: Desired): boolean => role?.kind === 'managed'
 /** Returns the names of the object's profiles in EKS, and of recorded profiles that EKS does not show. */
 function ownNames(looking: Looking, { profiles }: ProfilesAndRoles): readonly string[] {
   const gone = looking.record.profiles.filter(({ name }) => profiles.every((each) => each.name !== name));
-  return [...oursOf({ ...looking, adoptionPolicy: 'Owned' }, profiles), ...gone].map(({ name }) => name);
+  return [...oursOf(looking, profiles), ...gone].map(({ name }) => name);
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 } from '../shared/record.ts';
 import { findManagedElsewhere } from './managed-elsewhere.ts';
 import { type FoundRole, type Looking, type ProfilesAndRoles, foundRoles } from './model/observed-state.ts';
-import { isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from './model/owner.ts';
+import { isRoleTaggedOurs, oursOf, ownershipOf } from './model/owner.ts';
 import { CREATING } from './model/profile-status.ts';
 
 // These functions add and remove entries of the record after a reconcile has read AWS. An entry is removed only if AWS
@@ -139,7 +139,7 @@ export function updateRecord(
   { unanswered, now }: { readonly unanswered: Unanswered; readonly now: Ms },
 ): UpdatedRecord {
   const record = withoutRefusedRequests(looking.record, unanswered);
-  const ours = oursOf(ownerOf(looking.object, looking.identity), seen.profiles);
+  const ours = oursOf(looking, seen.profiles);
   const isYoung = (key: string): boolean => now - (unanswered[key]?.since ?? now) < CREATE_VISIBILITY;
   const isLost = unanswered[LOST] !== undefined && isYoung(LOST);
   const isOpen = (kind: 'profile' | 'role', entry: RecordedProfile | RecordedRole): boolean =>
@@ -186,7 +186,7 @@ const entryOfFound = ({ name, arn }: FargateProfile): RecordedProfile => {
 };
 
 function updateProfileEntry(
-  { object, identity }: Looking,
+  { identity }: Looking,
   seen: ProfilesAndRoles,
   entry: RecordedProfile,
   isOpen: boolean,
@@ -201,7 +201,7 @@ function updateProfileEntry(
   const known = profile.status === CREATING ? entry : answered;
   const id = profileIdOf(profile.arn);
   if (entry.id !== undefined) return entry.id === id ? known : undefined;
-  const isOurs = ownershipOf(ownerOf(object, identity), profile).kind === 'ours';
+  const isOurs = ownershipOf({ identity }, profile).kind === 'ours';
   // An entry without an ID is this profile's only if it is `served`, or if the profile was created after the entry's
   // create request.
   const isExplained =

@@ -199,6 +199,7 @@ describe('desiredFor', () => {
       eksClusterArn: CLUSTER_ARN,
       profileName: PROFILE,
       capaRoleNames: [ROLE, FORMER_ROLE],
+      adoptionPolicy: 'Owned',
       adoptable: { profile: PROFILE, roles: [ROLE, FORMER_ROLE] },
     });
   });
@@ -287,8 +288,8 @@ describe('desiredFor', () => {
   });
 
   it('has the adoptionPolicy Owned unless the spec has another', () => {
-    expect(desiredOf().adoptionPolicy).to.equal('Owned');
-    expect(desiredOf(anObject({ spec: { adoptionPolicy: 'Never' } })).adoptionPolicy).to.equal('Never');
+    expect(desiredOf().identity.adoptionPolicy).to.equal('Owned');
+    expect(desiredOf(anObject({ spec: { adoptionPolicy: 'Never' } })).identity.adoptionPolicy).to.equal('Never');
   });
 });
 

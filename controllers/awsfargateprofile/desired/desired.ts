@@ -17,11 +17,17 @@ import {
 import { type ProfileRecord, recordOf, isEntryOf, roleEntryOf } from '../../shared/record.ts';
 import { isProvisioned, isReplaceable, isSpecFixed } from '../../shared/object-state.ts';
 import { baseNameOf } from '../../shared/profile-names.ts';
-import type { Desired, DesiredResources, DesiredRole, SharersSettings } from '../model/desired-state.ts';
+import type {
+  Desired,
+  DesiredResources,
+  DesiredRole,
+  ObjectIdentity,
+  SharersSettings,
+} from '../model/desired-state.ts';
 import { findRole, fitsSpec, type Observed } from '../model/observed-state.ts';
 import type { UnwantedPolicy } from '../goal/goal.ts';
 import type { CreationFacts, Target, TargetSource } from '../goal/target.ts';
-import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownerOf, ownershipOf } from '../model/owner.ts';
+import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownershipOf } from '../model/owner.ts';
 import type { UpdatedRecord } from '../record-after-read.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
 import type { Abandonment } from '../reasons/wording.ts';
@@ -57,11 +63,11 @@ export function desiredFor(
 ): E.Either<Reason, Desired> {
   const { target, creationFacts, unwanted, abandonment, limits } = inputs;
   const place = placeOf(target, inputs.account);
-  const byRecord = ownerOf(object, identityOf(object, inputs, baseNameOf(object, record)));
+  const byRecord = identityOf(object, inputs, baseNameOf(object, record));
   const identity = identityOf(object, inputs, baseNameOf(object, withoutForeign(record, byRecord, observed)));
   const isLeaving = creationFacts === undefined;
   const common = {
-    ...ownerOf(object, identity),
+    identity,
     userProvidedRole: object.spec.roleARN,
     place,
     unwanted,
@@ -103,13 +109,9 @@ export function desiredFor(
 }
 
 /** Removes recorded profiles whose tag now names another owner, so that this object does not reuse their names. */
-function withoutForeign(
-  record: ProfileRecord,
-  owner: Parameters<typeof ownershipOf>[0],
-  { profiles }: Observed,
-): ProfileRecord {
+function withoutForeign(record: ProfileRecord, identity: ObjectIdentity, { profiles }: Observed): ProfileRecord {
   const foreign = profiles.filter((each) => {
-    const ownership = ownershipOf(owner, each);
+    const ownership = ownershipOf({ identity }, each);
     return ownership.kind === 'foreign' && ownership.claimed;
   });
   return {

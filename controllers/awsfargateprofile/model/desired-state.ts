@@ -25,6 +25,7 @@ export interface ObjectIdentity {
   readonly profileName: ProfileName;
   /** The role names that any version of Cluster API Provider AWS computes for the object's profile. */
   readonly capaRoleNames: readonly RoleName[];
+  readonly adoptionPolicy: AdoptionPolicy;
   readonly adoptable: AdoptableNames;
 }
 
@@ -108,7 +109,6 @@ export interface Circumstances {
   readonly abandonment: Abandonment | undefined;
   /** Whether the EKS cluster is being deleted. Always `false` if a profile is desired. */
   readonly isClusterLeaving: boolean;
-  readonly adoptionPolicy: AdoptionPolicy;
   /** Whether a new profile replaces a profile that differs from the spec. `false` if no profile is desired. */
   readonly isReplaceable: boolean;
   /** How long a predecessor stays next to the ACTIVE desired profile. */

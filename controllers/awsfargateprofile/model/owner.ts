@@ -1,5 +1,5 @@
 import type { AccountId, ProfileName } from '../../../api/names.ts';
-import type { AWSFargateProfile, AdoptionPolicy } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { type AwsLocation, clusterArn } from '../../../pkg/fargate/arns.ts';
 import { profileNameFor, roleNameFor, roleNamesOfCapa } from '../../../pkg/fargate/names.ts';
 import {
@@ -40,6 +40,7 @@ export function identityOf(
     eksClusterArn: clusterArn(placeOf(target, account), target.eksCluster),
     profileName: base,
     capaRoleNames,
+    adoptionPolicy: object.spec.adoptionPolicy ?? 'Owned',
     adoptable:
       targetSource === 'controlPlane' ? { profile: base, roles: capaRoleNames } : namesWithNamespace(object, target),
   };
@@ -54,20 +55,12 @@ function namesWithNamespace({ metadata }: AWSFargateProfile, { clusterName, eksC
   return { profile, roles: [roleNameFor(clusterName ?? eksCluster, profile)] };
 }
 
-interface Owner {
-  readonly identity: ObjectIdentity;
-  readonly adoptionPolicy: AdoptionPolicy;
-}
-
-export const ownerOf = ({ spec }: Pick<AWSFargateProfile, 'spec'>, identity: ObjectIdentity): Owner => ({
-  identity,
-  adoptionPolicy: spec.adoptionPolicy ?? 'Owned',
-});
+type Owner = Pick<Desired, 'identity'>;
 
 /** Under adoptionPolicy `Never`, a profile with only the tag of Cluster API Provider AWS counts as another owner's. */
-export function ownershipOf({ identity, adoptionPolicy }: Owner, found: FargateProfile): Ownership {
+export function ownershipOf({ identity }: Owner, found: FargateProfile): Ownership {
   const ownership = profileOwnership(found, identity);
-  return ownership.kind === 'ours' && !ownership.stamped && adoptionPolicy === 'Never'
+  return ownership.kind === 'ours' && !ownership.stamped && identity.adoptionPolicy === 'Never'
     ? {
         kind: 'foreign',
         whose: 'Cluster API Provider AWS, and spec.adoptionPolicy Never forbids its adoption',
@@ -89,10 +82,8 @@ export function isStamped(owner: Owner, found: FargateProfile): boolean {
 export const oursOf = (owner: Owner, profiles: readonly FargateProfile[]): readonly FargateProfile[] =>
   profiles.filter((found) => ownershipOf(owner, found).kind === 'ours');
 
-export const isRoleTaggedOurs = (
-  { identity }: Pick<Owner, 'identity'>,
-  found: Pick<FoundRole, 'name' | 'tags'>,
-): boolean => roleOwnership(found, identity).kind === 'ours';
+export const isRoleTaggedOurs = ({ identity }: Owner, found: Pick<FoundRole, 'name' | 'tags'>): boolean =>
+  roleOwnership(found, identity).kind === 'ours';
 
 /** True if this controller manages the desired role, or will create it. */
 export const isManagedHere = (

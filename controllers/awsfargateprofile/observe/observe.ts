@@ -21,7 +21,7 @@ import {
   type ProfilesAndRoles,
   mayFitSpec,
 } from '../model/observed-state.ts';
-import { oursOf, ownerOf } from '../model/owner.ts';
+import { oursOf } from '../model/owner.ts';
 import { ACTIVE, isGoing, isInTransit } from '../model/profile-status.ts';
 
 export interface AwsReader {
@@ -58,7 +58,7 @@ export async function glance(reader: AwsReader, looking: Looking): Read<Profiles
   );
   if (E.isLeft(described)) return described;
   const { cluster, profiles } = described.right;
-  const ours = oursOf(ownerOf(looking.object, identity), profiles);
+  const ours = oursOf(looking, profiles);
   const isKnown = (profile: FargateProfile): boolean => ours.includes(profile) && isEntryOf(record.profiles, profile);
   if (cluster === 'gone' || profiles.length !== record.profiles.length || !profiles.every(isKnown))
     return E.right(undefined);
@@ -140,7 +140,7 @@ function roleNames(looking: Looking, profiles: readonly FargateProfile[]): reado
   // `managed: false` marks another owner's role. The record alone is no reason to read such a role: the role matters
   // only while the spec names it, and AWS may not allow this controller to read its policies.
   const recorded = managedRolesIn(record).map(({ name }) => name);
-  const inUse = oursOf(ownerOf(looking.object, identity), profiles).map(roleOf);
+  const inUse = oursOf(looking, profiles).map(roleOf);
   // If a client removed spec.profileName, the role's name may derive from the computed profile name. Without a recorded
   // role, Cluster API Provider AWS may have created the role under any of its names.
   const ofDeletion =
@@ -168,7 +168,7 @@ async function readRoles(
   profiles: readonly FargateProfile[],
   names: readonly RoleName[],
 ): Read<readonly ObservedRole[]> {
-  const ours = oursOf(ownerOf(looking.object, looking.identity), profiles);
+  const ours = oursOf(looking, profiles);
   const isTransit = ours.some(isInTransit) && !ours.some(({ status }) => status === ACTIVE);
   if (isTransit || (looking.isLeaving && ours.length > 0)) return E.right(unread(names));
   return allOf(names.map((name) => readRole(reader, looking, profiles, name)));
@@ -180,12 +180,11 @@ async function readRole(
   profiles: readonly FargateProfile[],
   name: RoleName,
 ): Read<ObservedRole> {
-  const { object, identity, record, isLeaving } = looking;
+  const { object, record, isLeaving } = looking;
   const isUserProvided = parseRoleArn(object.spec.roleARN ?? '')?.name === name;
   const isUnused = !profiles.some((profile) => !isGoing(profile) && isSameRoleName(roleOf(profile), name));
   // If the spec names no role, EKS cannot change the role of this object's profiles, so an unused role is unwanted.
-  const hasAnother =
-    isRoleComputed(object) && oursOf(ownerOf(object, identity), profiles).some((each) => !isGoing(each));
+  const hasAnother = isRoleComputed(object) && oursOf(looking, profiles).some((each) => !isGoing(each));
   const isWanted = !isLeaving && !hasAnother && isSameRoleName(roleNameOf(object), name);
   const isUnwanted = isUnused && !isUserProvided && !isWanted;
   // IAM refuses to list the policies of a role that does not exist. So they are read at the same time as the role only

@@ -29,7 +29,7 @@ export function findAdoptionObstacles(
   found: FargateProfile,
   differences: readonly string[],
 ): readonly string[] | undefined {
-  if (desired.adoptionPolicy !== 'Always' || ownership.claimed) return undefined;
+  if (desired.identity.adoptionPolicy !== 'Always' || ownership.claimed) return undefined;
   return found.status === ACTIVE ? differences : [`status is ${found.status} instead of ACTIVE`, ...differences];
 }
 

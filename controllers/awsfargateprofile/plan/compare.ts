@@ -118,7 +118,7 @@ export const isRoleOurs = (desired: Desired, found: FoundRole): boolean =>
  * Returns the identity that the object would have if its control plane were ready: it could then also adopt the profile
  * and roles with the names that Cluster API Provider AWS uses, unless adoptionPolicy forbids any adoption.
  */
-const ifProven = ({ identity, adoptionPolicy }: Desired): Desired['identity'] =>
-  adoptionPolicy === 'Never'
+const ifProven = ({ identity }: Desired): Desired['identity'] =>
+  identity.adoptionPolicy === 'Never'
     ? identity
     : { ...identity, adoptable: { profile: identity.profileName, roles: identity.capaRoleNames } };

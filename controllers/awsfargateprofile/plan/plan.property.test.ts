@@ -52,7 +52,7 @@ describe('Plans for random situations', () => {
       const profile = changedProfile(mutation, planned);
       if (profile === undefined || isOurs(planned, profile)) return;
       expect(mutation.kind, 'to adopt').to.equal('tagProfile');
-      expect([desired.adoptionPolicy, profile.status, profile.tags[OWNER_TAG]]).to.deep.equal([
+      expect([desired.identity.adoptionPolicy, profile.status, profile.tags[OWNER_TAG]]).to.deep.equal([
         'Always',
         'ACTIVE',
         undefined,
