@@ -8,7 +8,7 @@ import type { LockQueue } from 'controller-runtime/queue';
 import type { AWSManagedControlPlane, Cluster } from '../../api/external/index.ts';
 import type { RoleName } from '../../api/names.ts';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
-import type { Session, Sessions } from '../../pkg/cloud/index.ts';
+import type { Sessions } from '../../pkg/cloud/index.ts';
 import type { OperatorLimits } from '../../pkg/fargate/operator-limits.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import type { ControlPlaneAccounts } from '../shared/control-plane/control-plane-accounts.ts';
@@ -38,7 +38,6 @@ import { execute } from './execute.ts';
 import { goalFor, type Goal, type PursueGoal } from './goal/goal.ts';
 import { type ReconcileInputs, readInputs, learnAccounts, type ReadLiveInputs } from './goal/inputs.ts';
 import { metadataPatch, recordPatch } from './goal/metadata.ts';
-import type { CreationFacts } from './goal/target.ts';
 import { type FindLiveBlocker, mutationTimeLeft } from './guards/checks.ts';
 import type { Guard, ReconcileState } from './guards/guards.ts';
 import { newGuards } from './guards/guard-order.ts';
@@ -213,12 +212,10 @@ export class Reconciler {
   private async pursue(before: AWSFargateProfile, goal: PursueGoal, context: ReconcileContext): Promise<Requeue> {
     const { roleLocks, clusterQueues } = this.options;
     const opened = await this.openAws(before, goal, context);
-    if (E.isLeft(opened)) return this.finishEarly({ object: before, end: opened.left }, goal, context);
-    const { session, creationFacts } = opened.right;
+    if (E.isLeft(opened)) return this.finishEarly({ object: before, ...opened.left }, goal, context);
+    const { session } = opened.right;
     const endEarly = (object: AWSFargateProfile, end: Reason): Promise<Requeue> =>
       this.finishEarly({ object, end, isAuthenticated: true }, goal, context);
-    const inputs = await this.collectInputs(before, goal, session, creationFacts);
-    if (E.isLeft(inputs)) return endEarly(before, inputs.left);
     const recorded = await this.prepareRecord(before, context.signal);
     if (recorded === undefined) return CONFLICT;
     const { object, record } = recorded;
@@ -229,7 +226,7 @@ export class Reconciler {
     const mayBeAtRest = isStatusLost(object) && recordOf(object).profiles.length > 0;
     const wait = mayBeAtRest ? undefined : clusterQueues.findAhead(queueKey, object);
     if (wait !== undefined)
-      return endEarly(object, findSpecProblem(object, inputs.right) ?? reasonForWait(wait, eksCluster));
+      return endEarly(object, findSpecProblem(object, opened.right) ?? reasonForWait(wait, eksCluster));
 
     const locks = rolesToLock(object, record).map((role) =>
       [session.account, object.metadata.namespace, role].join('/'),
@@ -237,7 +234,7 @@ export class Reconciler {
     clusterQueues.beginReconcile(object);
     try {
       const decided = await roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
-        this.decide(object, { ...inputs.right, session, record, queueKey }, context),
+        this.decide(object, { ...opened.right, record, queueKey }, context),
       );
       if (decided === undefined)
         return await endEarly(
@@ -272,15 +269,17 @@ export class Reconciler {
     return E.right(await this.finisher.finish(result, context));
   }
 
-  /** Adds the control plane's finalizer, and opens a session with the object's identity. A Left ends the reconcile. */
+  /**
+   * Adds the control plane's finalizer, opens a session with the object's identity, and collects everything but the
+   * facts in AWS that decides what is desired. A Left ends the reconcile.
+   */
   private async openAws(
     object: AWSFargateProfile,
     goal: PursueGoal,
     { signal, logger }: ReconcileContext,
-  ): Promise<E.Either<Reason, Pick<DesiredInputs, 'creationFacts'> & Pick<AwsWork, 'session'>>> {
-    const { sessions, profiles, controlPlaneFinalizer, leadership } = this.options;
-    const creationFacts =
-      goal.creationFacts && (await holdControlPlane(controlPlaneFinalizer, goal.creationFacts, signal));
+  ): Promise<E.Either<Omit<EarlyResult, 'object'>, Omit<AwsWork, 'record' | 'queueKey'>>> {
+    const { sessions, profiles, controlPlaneFinalizer, leadership, limits, retryStore } = this.options;
+    const held = goal.creationFacts && (await holdControlPlane(controlPlaneFinalizer, goal.creationFacts, signal));
     const mutationBudget = (): Ms => mutationTimeLeft(leadership);
     const key = keyOf(object);
     const latest = (): KubeObject => {
@@ -288,25 +287,18 @@ export class Reconciler {
       return lookup.kind === 'found' ? lookup.object : object;
     };
     const opened = await openSession(sessions, object, goal, { signal, logger, mutationBudget, latest });
-    return E.isLeft(opened) ? opened : E.right({ session: opened.right, creationFacts });
-  }
-
-  /** Collects everything but the facts in AWS that decides what is desired. A Left ends the reconcile. */
-  private async collectInputs(
-    object: AWSFargateProfile,
-    goal: PursueGoal,
-    session: Session,
-    held: CreationFacts | undefined,
-  ): Promise<E.Either<Reason, DesiredInputs>> {
-    const { limits, retryStore } = this.options;
+    if (E.isLeft(opened)) return E.left({ end: opened.left });
+    const session = opened.right;
     const facts = held && (await completeEksClusterFacts(session, object, goal.target, held, limits));
-    if (facts !== undefined && E.isLeft(facts)) return facts;
+    if (facts !== undefined && E.isLeft(facts)) return E.left({ end: facts.left, isAuthenticated: true });
+    const isQuotaExceeded = retryStore.get(object).waiting?.name === 'QuotaExceeded';
     return E.right({
       ...goal,
       creationFacts: facts?.right,
       account: session.account,
       limits,
-      isQuotaExceeded: retryStore.get(object).waiting?.name === 'QuotaExceeded',
+      isQuotaExceeded,
+      session,
     });
   }
 
