@@ -21,16 +21,10 @@ export interface Calls {
   failures(): readonly string[];
 }
 
-/**
- * Returns the AWS calls that the manager makes after this function is called.
- * @param identifier limits the result to AWS calls with this text in a name or ARN of the input, e.g. the name of an EKS
- * cluster; default: no limit
- */
-export function callsFromNow({ log }: Emulator, identifier = ''): Calls {
+/** Returns the AWS calls that the manager makes after this function is called. */
+export function callsFromNow({ log }: Emulator): Calls {
   const afterSeq = log.read().at(-1)?.seq ?? 0;
-  const concerns = ({ identifiers }: CallRecord): boolean =>
-    identifier === '' || Object.values(identifiers).some((each) => each.includes(identifier));
-  const all = (): readonly CallRecord[] => log.read({ afterSeq, accessKeyId: AWS_KEY }).filter(concerns);
+  const all = (): readonly CallRecord[] => log.read({ afterSeq, accessKeyId: AWS_KEY });
   return {
     all,
     lines: () => all().map(lineOf),
