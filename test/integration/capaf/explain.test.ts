@@ -159,37 +159,11 @@ spec:
     expect(() => readFileSync(marker)).to.throw('ENOENT');
   });
 
-  it('fails for a wrong name or option, and says what would be right', async () => {
-    const cases: readonly (readonly [readonly string[], RegExp])[] = [
-      [
-        ['web-7d9c'],
-        /^capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n$/,
-      ],
-      [
-        ['web-7d9c', '--cluster', 'no'],
-        /^capaf: there is no Cluster default\/no; check its name, its namespace and the --context\n$/,
-      ],
-      [
-        ['-f', '-', '--cluster', 'no'],
-        /^capaf: there is no Cluster default\/no; check its name, its namespace and the --context\n$/,
-      ],
-      [
-        ['-f', '-', '--cluster', 'prod', '-n', 'x'],
-        /^capaf: standard input:2:32: the namespace is shop, but -n names x/,
-      ],
-      [['-f', '/no.yaml', '--cluster', 'prod'], /^capaf: reading \/no\.yaml: ENOENT/],
-      [
-        ['web-7d9c', '--eks-cluster', 'x'],
-        /^capaf: AWS has no EKS cluster x in us-east-1, account 123456789012\. Choose other credentials/,
-      ],
-    ];
-    for (const [args, problem] of cases) {
-      const { stdout, stderr, code } = await capaf(
-        args,
-        'kind: Pod\nmetadata: {name: a, namespace: shop}\nspec: {containers: [{}]}\n',
-      );
-      expect({ stdout, code }, stderr).to.deep.equal({ stdout: '', code: 1 });
-      expect(stderr).to.match(problem);
-    }
+  it('fails without a cluster, and says what would be right', async () => {
+    expect(await capaf(['web-7d9c'])).to.deep.equal({
+      stdout: '',
+      stderr: 'capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n',
+      code: 1,
+    });
   });
 });

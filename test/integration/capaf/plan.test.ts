@@ -77,11 +77,6 @@ describe('capaf plan', () => {
       fargateProfile('web', { clusterName: 'other' }),
       /^capaf: standard input:1: the API server refuses default\/web: .*clusterName is immutable/,
     ],
-    [
-      'another API version',
-      { ...fargateProfile('old'), apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta1' },
-      /^capaf: standard input:1: apiVersion is "infrastructure\.cluster\.x-k8s\.io\/v1beta1"; an AWSFargateProfile of this provider has infrastructure\.cluster\.x-k8s\.io\/v1beta2\n$/,
-    ],
   ];
   for (const [what, object, message] of refused)
     it(`ends with an error that names the manifest, for ${what}`, async () => {

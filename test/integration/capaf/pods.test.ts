@@ -129,18 +129,11 @@ describe('capaf pods', () => {
     expect((await pods(...without)).stderr).to.equal('capaf: listing pods: Unauthorized\n');
   });
 
-  it('fails for a wrong name or option, and says what would be right', async () => {
-    const cases = [
-      [[], /^capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n$/],
-      [
-        ['--cluster', 'no'],
-        /^capaf: there is no Cluster default\/no; check its name, its namespace and the --context\n$/,
-      ],
-    ] as const;
-    for (const [args, problem] of cases) {
-      const { stdout, stderr, code } = await pods(...args);
-      expect({ stdout, code }, stderr).to.deep.equal({ stdout: '', code: 1 });
-      expect(stderr).to.match(problem);
-    }
+  it('fails without a cluster, and says what would be right', async () => {
+    expect(await pods()).to.deep.equal({
+      stdout: '',
+      stderr: 'capaf: name either a Cluster of Cluster API with --cluster, or an EKS cluster with --eks-cluster\n',
+      code: 1,
+    });
   });
 });

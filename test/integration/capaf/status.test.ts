@@ -113,11 +113,6 @@ describe('capaf status', () => {
   it('fails for a wrong name or option, and says what would be right', async () => {
     const cases = [
       [
-        ['nope'],
-        'there is no AWSFargateProfile default/nope; choose the namespace with -n, all with -A, or a --context',
-      ],
-      [['web', '-A'], 'the objects with these names are in one namespace; name it with -n instead of -A'],
-      [
         ['web', '--eks-cluster', 'x'],
         '--eks-cluster shows an EKS cluster without objects: leave out --cluster and the names',
       ],
