@@ -34,13 +34,8 @@ const refused: readonly { readonly file: string; readonly source: string; readon
   },
   { file: 'pkg/fargate/up.ts', source: `export { c } from '../../controllers/a/c.ts';`, code: 'arrows' },
   {
-    file: 'pkg/fargate/inside.ts',
-    source: `export type { Ms } from '../controller-runtime/env/clock.ts';`,
-    code: 'arrows',
-  },
-  {
-    file: 'controllers/a/fake.ts',
-    source: `export { VirtualClock } from 'controller-runtime/testing';`,
+    file: 'pkg/fargate/up-import.ts',
+    source: `import { c } from '../../controllers/a/c.ts';\nexport const d = c;`,
     code: 'arrows',
   },
   { file: 'pkg/fargate/up-all.ts', source: `export * from '../../controllers/a/c.ts';`, code: 'arrows' },
