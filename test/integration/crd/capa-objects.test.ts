@@ -11,13 +11,13 @@ import { applyCrds, loadCrds, type CrdManifest } from '../../envtest/clients/crd
 import { kubectl } from '../../envtest/clients/kubectl.ts';
 import { EMPTY_SET_UP, acquireControlPlane } from '../../envtest/control-plane/pool.ts';
 import { eventually } from '../../support/eventually.ts';
-import { CAPA_CRD, OUR_CRD, PROFILES, causesOf, profile, type Draft } from './profiles.ts';
+import { PROFILE_CRD } from '../../world/cluster-api/capa-installation.ts';
+import { OUR_CRD } from '../../world/world.ts';
+import { CAPA_CRD, PROFILES, causesOf, profile, type Draft } from './profiles.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const STORED_AS_V1BETA1 = PROFILES.replace('v1beta2', 'v1beta1');
-const CRDS =
-  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 
 const storedAs = (version: string, crd: CrdManifest): CrdManifest => ({
@@ -218,7 +218,7 @@ describe('AWSFargateProfiles created with the CRD of Cluster API Provider AWS', 
   });
 
   it('can be changed and deleted when they were stored as v1beta1', async () => {
-    const crd = await controlPlane.api.get(CRDS);
+    const crd = await controlPlane.api.get(PROFILE_CRD);
     expect(crd.status?.['storedVersions']).to.deep.equal(['v1beta1', 'v1beta2']);
     const changed = await patch('old-version', { spec: { additionalTags: { a: 'b' } } });
     expect(changed.spec).to.have.property('additionalTags').that.deep.equals({ a: 'b' });

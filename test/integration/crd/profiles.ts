@@ -1,14 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import type { ApiResponse } from '../../envtest/clients/api.ts';
 
-const file = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
-
-export const OUR_CRD = file('config/crd/bases/infrastructure.cluster.x-k8s.io_awsfargateprofiles.yaml');
 /**
  * The path of the CRD of AWSFargateProfile as Cluster API Provider AWS declares it, reduced to the parts that matter
  * for tests.
  */
-export const CAPA_CRD = file('test/crds/capa/awsfargateprofiles.yaml');
+export const CAPA_CRD = fileURLToPath(new URL('../../crds/capa/awsfargateprofiles.yaml', import.meta.url));
 
 export const PROFILES = '/apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/default/awsfargateprofiles';
 
