@@ -6,15 +6,14 @@ import type { CallRecord } from '../../test/aws/call-log.ts';
 import type { ConfigPatch } from '../../test/aws/model/config.ts';
 import { STAND_IN_CRDS, applyCrds } from '../../test/envtest/clients/crds.ts';
 import { startControlPlane, type ControlPlane } from '../../test/envtest/control-plane/controlplane.ts';
-import { waitUntilUp } from '../../test/envtest/control-plane/process.ts';
 import { startManager, type RunningManager } from '../../test/world/manager/manager.ts';
 import { OUR_CRD } from '../../test/world/world.ts';
+import { startEmulator } from '../emulator.ts';
 import { usageOf, usageSince, type ManagerUsage } from './manager-usage.ts';
 import type { BenchOptions } from './options.ts';
 import { cpuSecondsOf, machineCpuSeconds } from './processes.ts';
 import { BenchProfiles, type ProfileCounts } from './profiles.ts';
 
-const EMULATOR = fileURLToPath(new URL('../../test/aws/main.ts', import.meta.url));
 const DEPLOYMENT = fileURLToPath(new URL('../../config/manager/deployment.yaml', import.meta.url));
 const MANAGER = 'manager';
 /**
@@ -186,7 +185,7 @@ export async function inBenchWorld<T>(
   try {
     await applyCrds(controlPlane.api, STAND_IN_CRDS, OUR_CRD);
     await controlPlane.api.post('/api/v1/namespaces', { metadata: { name: 'capaf-system' } });
-    const url = await startEmulator(controlPlane);
+    const { url } = await startEmulator(controlPlane);
     const world = new BenchWorld(controlPlane, url, { options, signal: watching.signal });
     await world.aws.setConfig(configOf(eks));
     return await Promise.race([measure(world), world.failed]);
@@ -206,17 +205,6 @@ const configOf = ({ lifecycleMs, throttledTo }: EmulatedEks): ConfigPatch => ({
   iam: { maxRoles: 100_000 },
   ...(throttledTo !== undefined && { throttle: { perSecond: throttledTo, burst: throttledTo } }),
 });
-
-async function startEmulator(controlPlane: ControlPlane): Promise<string> {
-  const emulator = await controlPlane.run({
-    name: 'emulator',
-    file: process.execPath,
-    args: [EMULATOR],
-  });
-  // The AWS emulator prints only one line, its URL, so it listens as soon as its log has a complete line.
-  await waitUntilUp([emulator], 'the emulated AWS listening', () => emulator.log().endsWith('\n'));
-  return emulator.log().trim();
-}
 
 /**
  * Returns the flags of the manager in the manifest of its Deployment, without the flags that the benchmark replaces.

@@ -1,16 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import { remoteAdmin, type RemoteAdmin } from '../../test/aws/admin/remote.ts';
 import type { ControlPlane } from '../../test/envtest/control-plane/controlplane.ts';
 import { applyCrds, STAND_IN_CRDS } from '../../test/envtest/clients/crds.ts';
-import { waitUntilUp, type ServerProcess } from '../../test/envtest/control-plane/process.ts';
+import type { ServerProcess } from '../../test/envtest/control-plane/process.ts';
 import { startManager } from '../../test/world/manager/manager.ts';
 import { OUR_CRD } from '../../test/world/world.ts';
+import { startEmulator } from '../emulator.ts';
 import type { OtherControllers } from './other-controllers.ts';
 import type { Printer } from './output/printer.ts';
-
-const EMULATOR = fileURLToPath(new URL('../../test/aws/main.ts', import.meta.url));
 
 /** How long the emulated EKS takes to create or delete a Fargate profile in the demo. The real EKS takes minutes. */
 const CREATE_MS = 4_000;
@@ -122,17 +120,6 @@ interface AWSManagedControlPlane {
       }[];
     };
   };
-}
-
-async function startEmulator(controlPlane: ControlPlane): Promise<{ process: ServerProcess; url: string }> {
-  const emulator = await controlPlane.run({
-    name: 'emulator',
-    file: process.execPath,
-    args: [EMULATOR],
-  });
-  // The AWS emulator prints only one line, its URL, so it listens as soon as its log has a complete line.
-  await waitUntilUp([emulator], 'the emulated AWS listening', () => emulator.log().endsWith('\n'));
-  return { process: emulator, url: emulator.log().trim() };
 }
 
 async function rejectOnExit(server: ServerProcess): Promise<never> {
