@@ -121,7 +121,7 @@ export class BenchProfiles {
     for (const { name } of changed) this.#set(name, false);
     await inParallel(changed, AT_ONCE, async ({ name, namespace }) => {
       const patch = { spec: { additionalTags: { changed: 'by-the-bench' } } };
-      await this.#api.patch(pathOf(name, namespace), patch, 'merge', { fieldValidation: 'Strict' });
+      await this.#api.patch(pathOf(name, namespace), patch, { fieldValidation: 'Strict' });
     });
   }
 

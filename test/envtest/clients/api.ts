@@ -71,27 +71,14 @@ export interface ApiResponse {
 /** A response of the API server with status 400 or higher. The error message includes the message of the API server. */
 export class ApiError extends Error {
   readonly status: number;
-  readonly reason: string;
-  readonly body: unknown;
 
-  constructor(request: string, response: ApiResponse) {
-    const { message, reason } = statusOf(response.body);
-    super(`${request}: ${response.status} ${message}`);
+  constructor(request: string, { status, body }: ApiResponse) {
+    super(`${request}: ${status} ${messageOf(body)}`);
     this.name = 'ApiError';
-    this.status = response.status;
-    this.reason = reason;
-    this.body = response.body;
+    this.status = status;
   }
 }
 
-const PATCH_TYPES = {
-  merge: 'application/merge-patch+json',
-  json: 'application/json-patch+json',
-  strategic: 'application/strategic-merge-patch+json',
-  apply: 'application/apply-patch+yaml',
-} as const;
-
-export type PatchType = keyof typeof PATCH_TYPES;
 export type Query = Readonly<Record<string, string | number | boolean>>;
 
 export interface RequestOptions {
@@ -156,21 +143,19 @@ export class ApiClient {
     return this.#json<T>('POST', path, { body, query });
   }
 
-  put<T = RawObject>(path: string, body: unknown, query: Query = {}): Promise<T> {
-    return this.#json<T>('PUT', path, { body, query });
-  }
-
-  patch<T = RawObject>(path: string, body: unknown, type: PatchType = 'merge', query: Query = {}): Promise<T> {
-    return this.#json<T>('PATCH', path, { body, contentType: PATCH_TYPES[type], query });
+  /** Sends a JSON merge patch. */
+  patch<T = RawObject>(path: string, body: unknown, query: Query = {}): Promise<T> {
+    return this.#json<T>('PATCH', path, { body, contentType: 'application/merge-patch+json', query });
   }
 
   /** Sends a server-side apply request with `force`, which takes over fields that other field managers own. */
   apply<T = RawObject>(path: string, body: unknown, fieldManager = 'test'): Promise<T> {
-    return this.patch<T>(path, body, 'apply', { fieldManager, force: true });
+    const query = { fieldManager, force: true };
+    return this.#json<T>('PATCH', path, { body, contentType: 'application/apply-patch+yaml', query });
   }
 
-  delete<T = unknown>(path: string, body?: unknown): Promise<T> {
-    return this.#json<T>('DELETE', path, body === undefined ? {} : { body });
+  delete<T = unknown>(path: string): Promise<T> {
+    return this.#json<T>('DELETE', path, {});
   }
 
   /** @throws {ApiError} if the API server answers with a failure status other than 404 */
@@ -284,10 +269,9 @@ function parse(text: string): unknown {
   }
 }
 
-function statusOf(body: unknown): { message: string; reason: string } {
-  if (typeof body !== 'object' || body === null) return { message: String(body), reason: '' };
-  const message = 'message' in body && typeof body.message === 'string' ? body.message : JSON.stringify(body);
-  return { message, reason: 'reason' in body && typeof body.reason === 'string' ? body.reason : '' };
+function messageOf(body: unknown): string {
+  if (typeof body !== 'object' || body === null) return String(body);
+  return 'message' in body && typeof body.message === 'string' ? body.message : JSON.stringify(body);
 }
 
 /**

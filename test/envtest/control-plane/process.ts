@@ -22,7 +22,6 @@ export interface ProcessOptions {
   readonly args: readonly string[];
   /** The environment variables that differ from those of the test process; the value undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly cwd?: string;
   /** The directory of the log file; default: the directory of the control plane. */
   readonly logDirectory?: string;
 }
@@ -120,7 +119,6 @@ export async function startProcess(
     detached: true, // the child has its own process group: Ctrl-C signals only the test process, which stops the child
     stdio: ['ignore', log, log],
     env: { ...process.env, ...options.env },
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
   });
   closeSync(log);
   // The watchdog learns the id before any await, because a signal can end the test process during an await.
