@@ -133,7 +133,6 @@ describe('the README and docs/install.md', () => {
   async function applyPods(): Promise<void> {
     await applyKubeconfigSecret(world, 'my-cluster');
     await world.createNamespace('shop');
-    await world.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'shop' } });
     for (const name of ['a', 'b']) await applyFargatePod(world, name, { kubelet: 'v1.34.0-eks-1' });
   }
 

@@ -51,8 +51,7 @@ describe('capaf explain pod', () => {
     await world.startManager();
     await world.createEksCluster('prod');
     await world.createNamespace('shop');
-    const metadata = { name: 'default', namespace: 'shop' };
-    await world.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata }, pod('web-7d9c', { metadata: OWNED }));
+    await world.apply(pod('web-7d9c', { metadata: OWNED }));
     const selectors = [{ namespace: 'shop', labels: { app: 'web' } }];
     await world.apply(fargateProfile('web', { selectors }), fargateProfile('other'));
     await Promise.all([world.ready('web'), world.ready('other')]);
@@ -117,15 +116,7 @@ spec:
       violations: [{ field: 'spec.volumeClaimTemplates[0]', message: 'EBS volumes cannot be mounted; use EFS' }],
       unseen: [],
     });
-    const { stdout: uid } = await world.kubectl([
-      'get',
-      'pod',
-      'waiting',
-      '-n',
-      'shop',
-      '-o',
-      'jsonpath={.metadata.uid}',
-    ]);
+    const { uid } = (await world.controlPlane.api.get('/api/v1/namespaces/shop/pods/waiting')).metadata;
     await world.apply({
       apiVersion: 'v1',
       kind: 'Event',

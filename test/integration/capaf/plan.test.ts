@@ -134,7 +134,6 @@ describe('capaf plan', () => {
     };
     const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'shop', uid: 'u', controller: true };
     await world.apply(
-      { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'default' } },
       runningOn('shop-1', 'default_web', { ownerReferences: [owner] }),
       runningOn('shop-2', 'default_web', { ownerReferences: [owner] }),
       runningOn('migration', 'default_web'),

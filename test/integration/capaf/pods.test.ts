@@ -39,8 +39,6 @@ describe('capaf pods', () => {
     world = await startWorld();
     await world.createEksCluster('prod');
     await world.createNamespace('shop');
-    const metadata = { name: 'default', namespace: 'shop' };
-    await world.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata });
     await applyKubeconfigSecret(world, 'prod');
     const provisioned = { CapacityProvisioned: '0.5vCPU 2GB' };
     await applyFargatePod(world, 'web-7d9c-4xk2p', { ...WEB, kubelet: OLD, annotations: provisioned });

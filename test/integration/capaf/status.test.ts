@@ -38,8 +38,6 @@ describe('capaf status', () => {
     await world.startManager();
     await world.createEksCluster('prod');
     await world.createNamespace('shop');
-    const metadata = { name: 'default', namespace: 'shop' };
-    await world.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata });
     const selectors = [{ namespace: 'shop' }];
     await world.apply(fargateProfile('web', { selectors, updateStrategy: { type: 'Replace' } }));
     await world.ready('web');
