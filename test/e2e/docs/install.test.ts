@@ -1,6 +1,5 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { parse, stringify } from 'yaml';
 import { takeBlocks } from '../../docs/blocks.ts';
@@ -12,28 +11,20 @@ import { STAND_IN_CRDS, loadCrds } from '../../envtest/clients/crds.ts';
 import { coreRelease, startCoreManager } from '../../envtest/control-plane/coremanager.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startInstalledManager } from '../../world/cluster-api/clusterctl/installed-provider.ts';
+import { PROFILE_CRD } from '../../world/cluster-api/capa-installation.ts';
+import { CERT_MANAGER_CRDS } from '../../world/cluster-api/clusterctl/clusterctl-repository.ts';
+import { installedContainer, startInstalledManager } from '../../world/cluster-api/clusterctl/installed-provider.ts';
 import { disableCoreWebhooks } from '../../world/cluster-api/clusterctl/core-webhooks.ts';
 import { CONTROL_PLANE_FINALIZER, finalizersOf } from '../../world/cluster-api/cluster-teardown.ts';
 import { type World, controlPlanePath, startWorld } from '../../world/world.ts';
 
-const CERT_MANAGER = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));
 const CONFIGURATION = '.config/cluster-api/clusterctl.yaml';
 const CORE = `cluster-api/${CLUSTER_API_VERSION}`;
 const NAMESPACE = '/api/v1/namespaces/capaf-system';
-const DEPLOYMENT = '/apis/apps/v1/namespaces/capaf-system/deployments/capaf-controller-manager';
-const CRD =
-  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
 
 interface ClusterctlConfiguration {
   readonly providers?: readonly object[];
   readonly [variable: string]: unknown;
-}
-
-interface Deployment {
-  readonly spec: {
-    readonly template: { readonly spec: { readonly containers: readonly { readonly image: string }[] } };
-  };
 }
 
 // The test follows the README, docs/install.md, docs/quick-start.md, docs/observability.md, docs/upgrade.md and
@@ -48,7 +39,7 @@ describe('the README and docs/{install,quick-start,observability,upgrade,uninsta
     const { clusterctl } = await resolveBinaries(['clusterctl']).catch(skipIfBinariesMissing(this));
     const core = await coreRelease().catch(skipIfBinariesMissing(this));
     const capa = (await loadCrds(STAND_IN_CRDS)).filter(({ spec }) => spec.group !== 'cluster.x-k8s.io');
-    world = await startWorld({ crds: [...capa, CERT_MANAGER], hasRbac: false });
+    world = await startWorld({ crds: [...capa, CERT_MANAGER_CRDS], hasRbac: false });
     // Each `clusterctl init` creates and deletes a namespace, and `clusterctl delete` waits until the deleted objects
     // are gone. Both need the controllers of kube-controller-manager.
     await world.controlPlane.startControllerManager().catch(skipIfBinariesMissing(this));
@@ -80,8 +71,6 @@ describe('the README and docs/{install,quick-start,observability,upgrade,uninsta
     const url = `file://${terminal.home}/${CORE}/core-components.yaml`;
     return stringify({ providers: [...providers, { name: 'cluster-api', type: 'CoreProvider', url }], ...variables });
   }
-  const imageOf = async (): Promise<string | undefined> =>
-    (await world.controlPlane.api.get<Deployment>(DEPLOYMENT)).spec.template.spec.containers[0]?.image;
   const startManager = (name: string) => startInstalledManager(world, { name });
   const image = 'registry.example.com/team/cluster-api-provider-aws-fargate';
 
@@ -90,7 +79,7 @@ describe('the README and docs/{install,quick-start,observability,upgrade,uninsta
     const configuration = parse(install.next('providers:')) as ClusterctlConfiguration;
     terminal.write(CONFIGURATION, withCore(configuration));
     await terminal.run(install.next('clusterctl init'));
-    expect(await imageOf()).to.equal(`${image}:v0.1.0`);
+    expect((await installedContainer(world)).image).to.equal(`${image}:v0.1.0`);
     const account = await world.controlPlane.api.get(`${NAMESPACE}/serviceaccounts/capaf-manager`);
     expect(account.metadata.annotations).to.have.property('eks.amazonaws.com/role-arn');
     await startManager('first');
@@ -128,7 +117,7 @@ describe('the README and docs/{install,quick-start,observability,upgrade,uninsta
     expect(plan).to.match(/infrastructure-aws-fargate +capaf-system +\S+ +v0\.1\.0 +v0\.1\.1/);
     await world.stopManager();
     await terminal.run(upgrade.next('clusterctl upgrade apply'));
-    expect(await imageOf()).to.equal(`${image}:v0.1.1`);
+    expect((await installedContainer(world)).image).to.equal(`${image}:v0.1.1`);
     await startManager('second');
     await world.ready('web');
     expect(world.awsView.profile('default_web')).to.deep.equal(before);
@@ -174,7 +163,7 @@ describe('the README and docs/{install,quick-start,observability,upgrade,uninsta
 
   async function expectRemoved(): Promise<void> {
     const { api } = world.controlPlane;
-    for (const path of [NAMESPACE, CRD])
+    for (const path of [NAMESPACE, PROFILE_CRD])
       await eventually(async () => !(await api.exists(path)), { what: `the end of ${path}` });
     const roles = await api.list('/apis/rbac.authorization.k8s.io/v1/clusterroles');
     expect(roles.items.filter(({ metadata: { name } }) => name.startsWith('capaf-'))).to.deep.equal([]);

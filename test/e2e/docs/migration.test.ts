@@ -14,6 +14,7 @@ import { callsFromNow } from '../../world/aws/calls.ts';
 import { FINALIZER, applyCapaProfile, createCapaResources } from '../../world/aws/capa-resources.ts';
 import type { CapaInstallation } from '../../world/cluster-api/capa-installation.ts';
 import { PROFILE_CRD, startCapaInstallation } from '../../world/cluster-api/capa-installation.ts';
+import { CERT_MANAGER_CRDS } from '../../world/cluster-api/clusterctl/clusterctl-repository.ts';
 import { createCapaRepository, hasFargateGate } from '../../world/cluster-api/clusterctl/capa-repository.ts';
 import { type CapaSimulator, CAPA_FINALIZER, startCapaSimulatorIn } from '../../world/cluster-api/capa-simulator.ts';
 import { disableCoreWebhooks } from '../../world/cluster-api/clusterctl/core-webhooks.ts';
@@ -23,7 +24,6 @@ import { type World, pathOf, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../../world/aws/operations.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const CERT_MANAGER = fileURLToPath(new URL('../../crds/cert-manager/cert-manager.yaml', import.meta.url));
 const CLUSTER = 'my-cluster';
 const ROLE = `${CLUSTER}-default_web_fargate`;
 const OURS = /awsfargateprofile/;
@@ -38,7 +38,7 @@ describe('docs/migration-from-capa.md', () => {
 
   before(async function () {
     const { clusterctl } = await resolveBinaries(['clusterctl']).catch(skipIfBinariesMissing(this));
-    world = await startWorld({ crds: [CERT_MANAGER], hasRbac: false });
+    world = await startWorld({ crds: [CERT_MANAGER_CRDS], hasRbac: false });
     capa = await startCapaInstallation(world).catch(skipIfBinariesMissing(this));
     // Each `clusterctl init` creates and deletes a namespace, which needs the namespace controller of
     // kube-controller-manager.
