@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { isRight } from 'fp-ts/lib/Either.js';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import { KEIKO_FINALIZER } from '../../../api/external/index.ts';
 import { parseFlags } from '../../../cmd/manager/flags/parse-flags.ts';
 import { renderKustomization } from '../../../hack/release/kustomize.ts';
@@ -18,7 +18,7 @@ import { endAll } from '../../support/end-all.ts';
 import { eventually } from '../../support/eventually.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../../world/aws/capa-resources.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
-import { type PermissionAudit, auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
+import { type PermissionAudit, auditPermissions, permissionsOf, rulesIn } from '../../world/manager/permissions.ts';
 import { type World, ACCOUNT, OUR_CRD, REGION, startWorld } from '../../world/world.ts';
 import { operationsOf } from '../../world/aws/operations.ts';
 
@@ -222,9 +222,7 @@ describe('docs/keiko.md', () => {
   });
 
   it('uses all the permissions of its component, and needs no others', async () => {
-    const rules = parseAllDocuments(readFileSync(COMPONENT, 'utf8')).flatMap(
-      (document) => (document.toJS() as { rules?: Parameters<typeof permissionsOf>[0] }).rules ?? [],
-    );
+    const rules = rulesIn(readFileSync(COMPONENT, 'utf8'));
     const used = await audit.used();
     expect(permissionsOf(rules).filter((each) => !used.has(each))).to.deep.equal([]);
     expect(await audit.forbidden()).to.deep.equal([]);

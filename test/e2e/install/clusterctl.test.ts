@@ -15,6 +15,7 @@ import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import { startEndlessCreation } from '../../world/aws/operations.ts';
+import { PROFILE_CRD } from '../../world/cluster-api/capa-installation.ts';
 import type { ClusterctlRepository } from '../../world/cluster-api/clusterctl/clusterctl-repository.ts';
 import {
   CERT_MANAGER_CRDS,
@@ -27,7 +28,7 @@ import {
   installedContainer,
   startInstalledManager,
 } from '../../world/cluster-api/clusterctl/installed-provider.ts';
-import { type Rule, permissionsOf } from '../../world/manager/permissions.ts';
+import { type Rule, permissionsOf, rulesIn } from '../../world/manager/permissions.ts';
 import { pathOfManifest } from '../../world/manifests.ts';
 import { type World, ACCOUNT, REGION, fargateProfile, startWorld } from '../../world/world.ts';
 
@@ -35,8 +36,6 @@ const NEXT_VERSION = 'v0.1.1';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAMESPACE = '/namespaces/capaf-system';
 const SERVICE_ACCOUNT = `/api/v1${NAMESPACE}/serviceaccounts/capaf-manager`;
-const CRD =
-  '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/awsfargateprofiles.infrastructure.cluster.x-k8s.io';
 const ROLE_ARN = 'arn:aws:iam::123456789012:role/capaf';
 const PROVIDER = `/apis/clusterctl.cluster.x-k8s.io/v1alpha3${NAMESPACE}/providers/infrastructure-aws-fargate`;
 
@@ -65,11 +64,6 @@ const toEach = (value: string): Readonly<Record<string, string>> => ({
   CAPAF_INSTANCE_GROUPS: value,
 });
 
-/** Returns all RBAC rules of the Roles and ClusterRoles in a manifest. */
-const rulesIn = (text: string): readonly Rule[] =>
-  parseAllDocuments(text)
-    .map((document) => document.toJS() as { readonly kind: string; readonly rules?: readonly Rule[] })
-    .flatMap(({ kind, rules = [] }) => (kind.endsWith('Role') ? rules : []));
 const rulesInFiles = (...paths: readonly string[]): readonly Rule[] =>
   paths.flatMap((path) => rulesIn(readFileSync(new URL(`../../../config/${path}`, import.meta.url), 'utf8')));
 const BASE_RULES = rulesInFiles('rbac/role.yaml', 'rbac/metrics_reader_role.yaml');
@@ -178,7 +172,7 @@ describe('the real clusterctl, with a release of this provider in a local reposi
       expect((await api.get(SERVICE_ACCOUNT)).metadata.annotations).to.deep.equal({
         'eks.amazonaws.com/role-arn': ROLE_ARN,
       });
-      expect(await api.exists(CRD)).to.equal(true);
+      expect(await api.exists(PROFILE_CRD)).to.equal(true);
       expect(await api.get(PROVIDER)).to.include({ version: FIRST_VERSION, type: 'InfrastructureProvider' });
     });
 

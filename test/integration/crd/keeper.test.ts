@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { parseAllDocuments } from 'yaml';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { STAND_IN_CRDS, applyCrds } from '../../envtest/clients/crds.ts';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
@@ -11,7 +10,7 @@ import { eventually } from '../../support/eventually.ts';
 import { callsFromNow } from '../../world/aws/calls.ts';
 import type { CapaInstallation } from '../../world/cluster-api/capa-installation.ts';
 import { PROFILE_CRD, PROFILE_CRD_NAME, startCapaInstallation } from '../../world/cluster-api/capa-installation.ts';
-import { type PermissionAudit, auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
+import { type PermissionAudit, auditPermissions, permissionsOf, rulesIn } from '../../world/manager/permissions.ts';
 import { type World, OUR_CRD, fargateProfile, pathOf, startWorld } from '../../world/world.ts';
 
 const COMPONENT = fileURLToPath(new URL('../../../config/components/crd-keeper/rbac.yaml', import.meta.url));
@@ -142,9 +141,7 @@ describe('the CRD keeper, with the real manifests of Cluster API Provider AWS', 
   });
 
   it('uses all the permissions of its component, and needs no others', async () => {
-    const rules = parseAllDocuments(readFileSync(COMPONENT, 'utf8')).flatMap(
-      (document) => (document.toJS() as { rules?: Parameters<typeof permissionsOf>[0] }).rules ?? [],
-    );
+    const rules = rulesIn(readFileSync(COMPONENT, 'utf8'));
     const used = await audit.used();
     // The manager creates the ConfigMap with its record by server-side apply. For this the API server requires the
     // permission `create` besides `patch`, but its audit log shows only `patch`.

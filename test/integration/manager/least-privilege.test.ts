@@ -1,24 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { parseAllDocuments } from 'yaml';
 import { MANAGER_ACCOUNT } from '../../envtest/control-plane/pool.ts';
 import { endAll } from '../../support/end-all.ts';
 import { eventually } from '../../support/eventually.ts';
 import { CONTROLLER_IDENTITY, STATIC_IDENTITY, createStaticIdentity, identity } from '../../world/aws/identities.ts';
 import { requestDiagnostics } from '../../world/manager/diagnostics.ts';
-import { type PermissionAudit, type Rule, auditPermissions, permissionsOf } from '../../world/manager/permissions.ts';
+import { type PermissionAudit, auditPermissions, permissionsOf, rulesIn } from '../../world/manager/permissions.ts';
 import { RBAC_DIRECTORY } from '../../world/manager/rbac.ts';
 import { type World, ACCOUNT, controlPlanePath, fargateProfile, startWorld } from '../../world/world.ts';
 
 const FINALIZER = 'awsfargateprofile.infrastructure.cluster.x-k8s.io';
 const TAG = 'kubernetes.io/cluster/prod';
-const readManifests = (path: string): readonly Manifest[] =>
-  parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as Manifest);
-const RULES = readManifests(`${RBAC_DIRECTORY}/role.yaml`).flatMap(({ rules = [] }) => rules);
-
-interface Manifest {
-  readonly rules?: readonly Rule[];
-}
+const RULES = rulesIn(readFileSync(`${RBAC_DIRECTORY}/role.yaml`, 'utf8'));
 
 describe('the permissions of config/rbac', () => {
   let audit: PermissionAudit;

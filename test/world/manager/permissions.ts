@@ -1,3 +1,4 @@
+import { parseAllDocuments } from 'yaml';
 import { type AuditEntry, createAuditLog } from '../audit.ts';
 
 /** A rule of a role of RBAC. */
@@ -8,6 +9,12 @@ export interface Rule {
   readonly verbs: readonly string[];
   readonly resourceNames?: readonly string[];
 }
+
+/** Returns the rules of all Roles and ClusterRoles in the text of a manifest. */
+export const rulesIn = (text: string): readonly Rule[] =>
+  parseAllDocuments(text)
+    .map((document) => document.toJS() as { readonly kind: string; readonly rules?: readonly Rule[] })
+    .flatMap(({ kind, rules = [] }) => (kind.endsWith('Role') ? rules : []));
 
 /** The permissions that one user of the API server has used or lacked. */
 export interface PermissionAudit {
