@@ -248,14 +248,6 @@ describe('the demo', () => {
     await expectNothingLeft(demo);
   });
 
-  it('leaves nothing behind after a kill', async () => {
-    demo = await startDemo();
-    await eventually(() => demo.text().includes('created'));
-    demo.kill('SIGKILL');
-    expect(await demo.exited).to.equal('SIGKILL');
-    await expectNothingLeft(demo);
-  });
-
   it('fails with the reason when the manager ends, and leaves nothing behind', async () => {
     demo = await startDemo({ ONCE: '1' });
     await eventually(() => demo.text().includes('created'));
