@@ -50,7 +50,6 @@ const identifierMembers = [
 ];
 
 export interface LogFilter {
-  readonly service?: Service;
   readonly operation?: string;
   readonly accessKeyId?: string;
   readonly mutates?: boolean;
@@ -107,7 +106,6 @@ export class CallLog {
   read(filter: LogFilter = {}): readonly CallRecord[] {
     return this.#records.filter(
       (record) =>
-        (filter.service ?? record.service) === record.service &&
         (filter.operation ?? record.operation) === record.operation &&
         (filter.mutates ?? record.mutates) === record.mutates &&
         (filter.accessKeyId === undefined || filter.accessKeyId === record.accessKeyId) &&

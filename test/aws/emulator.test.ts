@@ -87,7 +87,6 @@ for (const { way, overHttp } of transports) {
       ['reset', { name: 'TimeoutError', exists: false }],
       ['reset-after', { name: 'TimeoutError', exists: true }],
       ['error:AccessDenied:so: there', { name: 'AccessDenied', status: 403, exists: false }],
-      ['garbage-after', { name: 'Error', status: 200, exists: true }],
     ];
     for (const [kind, { name, status, exists }] of refusals) {
       it(`${kind}: the SDK sees ${name}, the role is ${exists ? 'there' : 'not there'}`, async () => {
@@ -102,7 +101,6 @@ for (const { way, overHttp } of transports) {
     for (const [kind, exists] of [
       ['no-answer-before', false],
       ['no-answer-after', true],
-      ['stall-after', true],
     ] as const) {
       it(`${kind}: no answer comes until the caller aborts`, async () => {
         emulator.admin.addFault({ kind, operation: 'CreateRole' });
@@ -122,7 +120,7 @@ for (const { way, overHttp } of transports) {
       expect(emulator.admin.calls()).to.deep.equal([]);
     });
 
-    it('applies a fault to the nth call, a number of times, or by input values', async () => {
+    it('applies a fault to the nth call, or a number of times', async () => {
       const named = (operation: string): Promise<unknown> =>
         sts.send(new GetCallerIdentityCommand({})).then(
           () => 'ok',
@@ -133,11 +131,6 @@ for (const { way, overHttp } of transports) {
       emulator.admin.removeFault({ id });
       emulator.admin.addFault({ kind: 'throttle', operation: 'sts:*', times: 2 });
       expect(await inTurn(4, () => named('times'))).to.deep.equal(['times', 'times', 'ok', 'ok']);
-      emulator.admin.clearFaults();
-      emulator.admin.addFault({ kind: 'throttle', operation: '*', where: { RoleName: 'other' } });
-      await createRole();
-      const error = await errorOf(iam.send(new GetRoleCommand({ RoleName: 'other' })));
-      expect(error.name).to.equal('Throttling');
     });
 
     it('lists leftovers without foreign resources', async () => {

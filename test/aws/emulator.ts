@@ -6,7 +6,7 @@ import { type Config, type ConfigPatch, defaultConfig, withConfig } from './mode
 import { type ModelEnv, seededEnv } from './model/env.ts';
 import { Model } from './model/model.ts';
 import type { KeyRequest } from './model/sts/principals.ts';
-import { type WireAnswer, type ReceivedCall, receive, respond } from './wire/handle.ts';
+import { type ReceivedCall, receive, respond } from './wire/handle.ts';
 import type { WireRequest } from './wire/http.ts';
 
 export interface EmulatorOptions {
@@ -78,7 +78,7 @@ export class Emulator {
     const strike = this.faults.take(received);
     if (strike !== undefined) this.log.update(seq, { fault: strike.kind });
 
-    const before = await this.#strike(strike, 'before', received, undefined);
+    const before = await this.#strike(strike, 'before', received);
     if (before !== undefined) return this.#close(seq, before);
     const latency = model.state.draw(model.state.config.latencyMs);
     if (latency > 0) await this.clock.sleep(latency);
@@ -89,7 +89,7 @@ export class Emulator {
     this.log.update(seq, { actedAt, applied: received.mutates && answered.error === undefined });
     await this.#tell(seq, 'after');
 
-    const after = await this.#strike(strike, 'after', received, answered);
+    const after = await this.#strike(strike, 'after', received);
     return this.#close(seq, after ?? { kind: 'answer', answered });
   }
 
@@ -97,11 +97,10 @@ export class Emulator {
     strike: FaultEffect | undefined,
     when: FaultEffect['when'],
     received: ReceivedCall,
-    answered: WireAnswer | undefined,
   ): Promise<ClientOutcome | undefined> {
     if (strike?.when !== when) return undefined;
     if (strike.delayMs > 0) await this.clock.sleep(strike.delayMs);
-    return strike.replaceAnswer(received, answered);
+    return strike.replaceAnswer(received);
   }
 
   /** Calls all listeners for an AWS call. */

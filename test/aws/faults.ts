@@ -11,8 +11,6 @@ import { type WireAnswer, type ReceivedCall, refuse } from './wire/handle.ts';
  * - `reset`, `reset-after`: the connection is reset;
  * - `throttle`: the client gets a throttling error;
  * - `html-503`: the client gets the HTML page of a load balancer;
- * - `garbage-after`: the client gets status 200 with a body that is neither JSON nor XML;
- * - `stall-after`: the client gets the headers and half of the body, then nothing;
  * - `slow:<ms>`: only the answer is late; `slow-before:<ms>`: the execution is late, too;
  * - `error:<Type>:<message>`: the client gets this error.
  */
@@ -25,8 +23,6 @@ export type FaultKind =
   | 'reset-after'
   | 'throttle'
   | 'html-503'
-  | 'garbage-after'
-  | 'stall-after'
   | `slow:${number}`
   | `slow-before:${number}`
   | `error:${string}:${string}`;
@@ -49,16 +45,13 @@ export interface FaultRule {
   readonly accessKeyId?: string;
   /** Injects the fault only into AWS calls that are signed for this region. */
   readonly region?: string;
-  /** The fault is injected only if the input members of the AWS call have these values, e.g. `{ clusterName: 'a' }`. */
-  readonly where?: Readonly<Record<string, string>>;
 }
 
-/** How a call ends for a client of the emulator: with an answer, no answer, a reset connection, or half an answer. */
+/** How a call ends for a client of the emulator: with an answer, no answer, or a reset connection. */
 export type ClientOutcome =
   | { readonly kind: 'answer'; readonly answered: WireAnswer }
   | { readonly kind: 'silence' }
-  | { readonly kind: 'reset' }
-  | { readonly kind: 'stall'; readonly answered: WireAnswer };
+  | { readonly kind: 'reset' };
 
 export interface FaultEffect {
   readonly kind: FaultKind;
@@ -69,7 +62,7 @@ export interface FaultEffect {
    */
   readonly delayMs: number;
   /** Returns the outcome that replaces the AWS emulator's answer; undefined: the client gets the answer unchanged. */
-  readonly replaceAnswer: (received: ReceivedCall, answered: WireAnswer | undefined) => ClientOutcome | undefined;
+  readonly replaceAnswer: (received: ReceivedCall) => ClientOutcome | undefined;
 }
 
 interface ArmedFault {
@@ -98,10 +91,6 @@ export class Faults {
     this.#armed = [];
   }
 
-  list(): readonly { readonly id: number; readonly rule: FaultRule; readonly seen: number; readonly struck: number }[] {
-    return this.#armed.map(({ id, rule, seen, struck }) => ({ id, rule, seen, struck }));
-  }
-
   /**
    * Returns the effect of the fault that is injected into this AWS call; undefined: the call gets no fault. If several
    * faults apply, only the fault that was added first is injected. The count for `nth` includes all calls that match
@@ -120,11 +109,11 @@ export class Faults {
   }
 }
 
-function matches(rule: FaultRule, { service, operation, input, principal, scope }: ReceivedCall): boolean {
+function matches(rule: FaultRule, { service, operation, principal, scope }: ReceivedCall): boolean {
   const named = [operation, `${service}:${operation}`, `${service}:*`, '*'].includes(rule.operation);
   const caller = rule.accessKeyId === undefined || rule.accessKeyId === principal?.accessKeyId;
   const here = rule.region === undefined || rule.region === scope?.region;
-  return named && caller && here && Object.entries(rule.where ?? {}).every(([key, value]) => input[key] === value);
+  return named && caller && here;
 }
 
 function isDue({ rule, seen, struck }: ArmedFault): boolean {
@@ -175,10 +164,6 @@ function errorStrike(kind: FaultKind, when: 'before' | 'after', error: (service:
   return { kind, when, delayMs: 0, replaceAnswer: (received) => answer(refuse(received, error(received.service))) };
 }
 
-function garbled({ requestId }: ReceivedCall): WireAnswer {
-  return { response: { status: 200, headers: { 'x-amzn-requestid': requestId }, body: '\u0000<not{json' } };
-}
-
 function htmlPage(): WireAnswer {
   const body = '<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>';
   return { response: { status: 503, headers: { 'content-type': 'text/html' }, body } };
@@ -208,10 +193,6 @@ function strikeOf(kind: FaultKind): FaultEffect {
       return errorStrike(kind, 'before', throttled);
     case 'html-503':
       return plain('before', () => answer(htmlPage()));
-    case 'garbage-after':
-      return plain('after', (received) => answer(garbled(received)));
-    case 'stall-after':
-      return plain('after', (_, answered) => (answered === undefined ? undefined : { kind: 'stall', answered }));
     default:
       return parameterised(kind);
   }

@@ -40,8 +40,7 @@ export function accessEntryAdmin(emulator: Emulator, { regionOf, clusterOf }: Fi
       const profile = cluster.profiles.get(which.name);
       return profile?.status === 'ACTIVE' && canPodsJoin(cluster, regionOf(which).account, profile.podExecutionRoleArn);
     },
-    accessEntries: ({ account }: { account?: string } = {}): readonly AccessEntryView[] =>
-      viewAccessEntries(emulator.model.state, account),
+    accessEntries: (): readonly AccessEntryView[] => viewAccessEntries(emulator.model.state),
     putAccessEntry: (request: AccessEntryRequest): void => {
       const { account, region } = regionOf(request);
       const uuid = emulator.model.state.env.uuid();

@@ -1,7 +1,7 @@
 import type { LogFilter } from '../call-log.ts';
 import type { Emulator } from '../emulator.ts';
 import type { FaultRule } from '../faults.ts';
-import { type Config, type ConfigPatch, withConfig } from '../model/config.ts';
+import { type ConfigPatch, withConfig } from '../model/config.ts';
 import type { PlannedFailure } from '../model/planned-failures.ts';
 import { admitPodExecutionRole } from '../model/eks/access-entries.ts';
 import { addRole } from '../model/iam/role-changes.ts';
@@ -50,7 +50,6 @@ export interface AwsLocation {
 export interface SubnetRequest {
   readonly id?: string;
   readonly isPublic?: boolean;
-  readonly availabilityZone?: string;
   /** Default: 251, because AWS reserves 5 of the 256 addresses of a /24 subnet. */
   readonly freeAddresses?: number;
 }
@@ -58,26 +57,16 @@ export interface SubnetRequest {
 export interface ClusterRequest extends AwsLocation {
   readonly name: string;
   readonly status?: ClusterStatus;
-  readonly version?: string;
   readonly authenticationMode?: AuthenticationMode;
-  readonly deletionProtection?: boolean | 'absent';
   /** The subnets of the new cluster; undefined: two private subnets and one public subnet. */
   readonly subnets?: readonly SubnetRequest[];
-  readonly tags?: TagMap;
-  /**
-   * The ARNs of the cluster's node group roles. A Fargate profile with one of these roles as pod execution role becomes
-   * CREATE_FAILED.
-   */
-  readonly nodegroupRoleArns?: readonly string[];
 }
 
 export interface ClusterChange extends AwsLocation {
   readonly name: string;
   readonly status?: ClusterStatus;
-  readonly version?: string;
   readonly authenticationMode?: AuthenticationMode;
   readonly deletionProtection?: boolean | 'absent';
-  readonly nodegroupRoleArns?: readonly string[];
   /** The API server of the EKS cluster: its URL, and its certificate authority as base64-encoded PEM. */
   readonly apiServer?: { readonly endpoint: string; readonly certificateAuthority: string };
   /** The ARNs of the IAM roles that the ConfigMap aws-auth of the EKS cluster lists as roles of Fargate nodes. */
@@ -140,8 +129,6 @@ export interface RoleRequest extends AwsLocation {
   readonly trustPolicy: string;
   readonly tags?: TagMap;
   readonly attachedPolicies?: readonly string[];
-  readonly permissionsBoundary?: string;
-  readonly maxSessionDuration?: number;
   /**
    * Whether the role belongs to the test and not to the manager; default: true. The check for resources that the
    * manager has left behind ignores roles of the test.
@@ -185,7 +172,7 @@ export function createAdmin(emulator: Emulator) {
         id: request.id ?? `subnet-${emulator.model.state.env.uuid().replaceAll('-', '').slice(0, 17)}`,
         vpcId,
         isPublic: request.isPublic ?? false,
-        availabilityZone: request.availabilityZone ?? `${region.name}${zones[index % zones.length]}`,
+        availabilityZone: `${region.name}${zones[index % zones.length]}`,
         ...(request.freeAddresses !== undefined && { freeAddresses: request.freeAddresses }),
       };
       region.subnets.set(subnet.id, subnet);
@@ -229,11 +216,9 @@ export function createAdmin(emulator: Emulator) {
         awsAuthRoleArns: [],
         requests: new Map(),
         status: request.status ?? 'ACTIVE',
-        version: request.version ?? '1.34',
         authenticationMode: request.authenticationMode ?? 'API_AND_CONFIG_MAP',
-        deletionProtection: request.deletionProtection ?? false,
-        tags: request.tags ?? {},
-        nodegroupRoleArns: request.nodegroupRoleArns ?? [],
+        deletionProtection: false,
+        tags: {},
         updates: [],
       };
       region.clusters.set(cluster.name, cluster);
@@ -245,7 +230,6 @@ export function createAdmin(emulator: Emulator) {
         cluster.status = change.status;
         delete cluster.transition;
       }
-      cluster.version = change.version ?? cluster.version;
       cluster.deletionProtection = change.deletionProtection ?? cluster.deletionProtection;
       if (change.apiServer !== undefined) cluster.apiServer = change.apiServer;
       const { account, region } = regionOf(change);
@@ -259,7 +243,6 @@ export function createAdmin(emulator: Emulator) {
         }
       }
       cluster.awsAuthRoleArns = change.awsAuthRoleArns ?? cluster.awsAuthRoleArns;
-      cluster.nodegroupRoleArns = change.nodegroupRoleArns ?? cluster.nodegroupRoleArns;
       if (change.updateInProgressMs !== undefined) {
         const refuses = change.refuses ?? ['create', 'delete', 'deleteCluster'];
         const update = { until: now() + change.updateInProgressMs, refuses };
@@ -351,7 +334,6 @@ export function createAdmin(emulator: Emulator) {
       return arn;
     },
 
-    config: (): Config => emulator.model.state.config,
     setConfig: (patch: ConfigPatch): void => {
       emulator.model.state.config = withConfig(emulator.model.state.config, patch);
     },
@@ -359,14 +341,12 @@ export function createAdmin(emulator: Emulator) {
     addFault: (rule: FaultRule): number => emulator.faults.add(rule),
     removeFault: ({ id }: { id: number }): void => emulator.faults.remove(id),
     clearFaults: (): void => emulator.faults.clear(),
-    faults: () => emulator.faults.list(),
 
     calls: (filter: LogFilter = {}) => emulator.log.read(filter),
     clearCalls: (): void => emulator.log.clear(),
     clusters: (): readonly ClusterView[] => viewClusters(emulator.model.state, now()),
-    profiles: ({ account }: { account?: string } = {}): readonly ProfileView[] =>
-      viewProfiles(emulator.model.state, now(), account),
-    roles: ({ account }: { account?: string } = {}): readonly RoleView[] => viewRoles(emulator.model.state, account),
+    profiles: (): readonly ProfileView[] => viewProfiles(emulator.model.state, now()),
+    roles: (): readonly RoleView[] => viewRoles(emulator.model.state),
     snapshot: (): AwsView => ({
       now: now(),
       clusters: viewClusters(emulator.model.state, now()),

@@ -2,9 +2,7 @@ import { currentVersion } from '../model/iam/role-visibility.ts';
 import type {
   EmulatedAccessEntry,
   EmulatedAccount,
-  AuthenticationMode,
   EmulatedCluster,
-  ClusterStatus,
   ProfileIssue,
   EmulatedProfile,
   EmulatedProfileStatus,
@@ -25,12 +23,7 @@ export interface ClusterView {
   readonly region: string;
   readonly name: string;
   readonly arn: string;
-  readonly status: ClusterStatus;
-  readonly version: string;
-  readonly authenticationMode: AuthenticationMode;
-  readonly vpcId: string;
   readonly subnets: readonly Subnet[];
-  readonly tags: TagMap;
   readonly foreign: boolean;
 }
 
@@ -78,21 +71,12 @@ export interface RoleView {
   readonly foreign: boolean;
 }
 
-function accountsOf(state: AwsState, id: string | undefined): readonly EmulatedAccount[] {
-  if (id === undefined) return [...state.accounts.values()];
-  const account = state.accounts.get(id);
-  return account === undefined ? [] : [account];
-}
-
-function eachCluster(
-  state: AwsState,
-  id?: string,
-): readonly {
+function eachCluster(state: AwsState): readonly {
   readonly account: EmulatedAccount;
   readonly region: EmulatedRegion;
   readonly cluster: EmulatedCluster;
 }[] {
-  return accountsOf(state, id).flatMap((account) =>
+  return [...state.accounts.values()].flatMap((account) =>
     [...account.regions.values()].flatMap((region) =>
       [...region.clusters.values()].map((cluster) => ({ account, region, cluster })),
     ),
@@ -105,12 +89,7 @@ export function viewCluster(account: EmulatedAccount, region: EmulatedRegion, cl
     region: region.name,
     name: cluster.name,
     arn: cluster.arn,
-    status: cluster.status,
-    version: cluster.version,
-    authenticationMode: cluster.authenticationMode,
-    vpcId: cluster.vpcId,
     subnets: cluster.subnetIds.flatMap((id) => region.subnets.get(id) ?? []),
-    tags: cluster.tags,
     foreign: cluster.foreign,
   };
 }
@@ -130,17 +109,17 @@ export function viewProfile(
   return { account: account.id, region: region.name, cluster: cluster.name, ...shown };
 }
 
-export function viewProfiles(state: AwsState, now: number, account?: string): readonly ProfileView[] {
-  state.settle(now, accountsOf(state, account));
-  return eachCluster(state, account).flatMap(({ account: owner, region, cluster }) =>
-    [...cluster.profiles.values()].map((profile) => viewProfile(owner, region, cluster, profile)),
+export function viewProfiles(state: AwsState, now: number): readonly ProfileView[] {
+  state.settle(now);
+  return eachCluster(state).flatMap(({ account, region, cluster }) =>
+    [...cluster.profiles.values()].map((profile) => viewProfile(account, region, cluster, profile)),
   );
 }
 
-export function viewAccessEntries(state: AwsState, account?: string): readonly AccessEntryView[] {
-  return eachCluster(state, account).flatMap(({ account: owner, region, cluster }) =>
+export function viewAccessEntries(state: AwsState): readonly AccessEntryView[] {
+  return eachCluster(state).flatMap(({ account, region, cluster }) =>
     [...cluster.accessEntries.values()].map(({ principalId: _invisible, ...shown }) => ({
-      account: owner.id,
+      account: account.id,
       region: region.name,
       cluster: cluster.name,
       ...shown,
@@ -170,6 +149,8 @@ export function viewRole(account: EmulatedAccount, role: EmulatedRole): RoleView
   };
 }
 
-export function viewRoles(state: AwsState, account?: string): readonly RoleView[] {
-  return accountsOf(state, account).flatMap((owner) => [...owner.roles.values()].map((role) => viewRole(owner, role)));
+export function viewRoles(state: AwsState): readonly RoleView[] {
+  return [...state.accounts.values()].flatMap((owner) =>
+    [...owner.roles.values()].map((role) => viewRole(owner, role)),
+  );
 }

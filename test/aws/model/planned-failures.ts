@@ -1,14 +1,12 @@
 import type { ProfileIssue } from './resources.ts';
 
 /**
- * A test's instruction to let creations or deletions of Fargate profiles fail. The selected profiles get the status
- * CREATE_FAILED or DELETE_FAILED.
+ * A test's instruction to let creations or deletions of Fargate profiles fail. The profiles get the status CREATE_FAILED
+ * or DELETE_FAILED.
  */
 export interface PlannedFailure {
   readonly operation: 'create' | 'delete';
-  readonly cluster?: string;
-  readonly profile?: string;
-  /** How many creations or deletions of the selected Fargate profiles fail; undefined: all of them. */
+  /** How many creations or deletions fail; undefined: all of them. */
   readonly times?: number;
   readonly issues: readonly ProfileIssue[];
 }
@@ -34,14 +32,8 @@ export class PlannedFailures {
    * Returns the health issues with which EKS must let this creation or deletion of a Fargate profile fail; undefined:
    * the operation succeeds.
    */
-  take(operation: PlannedFailure['operation'], cluster: string, profile: string): readonly ProfileIssue[] | undefined {
-    const failing = this.#failing.find(
-      ({ plan, left }) =>
-        left > 0 &&
-        plan.operation === operation &&
-        (plan.cluster ?? cluster) === cluster &&
-        (plan.profile ?? profile) === profile,
-    );
+  take(operation: PlannedFailure['operation']): readonly ProfileIssue[] | undefined {
+    const failing = this.#failing.find(({ plan, left }) => left > 0 && plan.operation === operation);
     if (failing === undefined) return undefined;
     failing.left -= 1;
     return failing.plan.issues;

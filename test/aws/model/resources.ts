@@ -89,12 +89,10 @@ export interface EmulatedCluster {
   awsAuthRoleArns: readonly string[];
   readonly requests: Map<string, { readonly fingerprint: string; readonly profile: EmulatedProfile }>;
   status: ClusterStatus;
-  version: string;
   authenticationMode: AuthenticationMode;
   /** `absent`: EKS leaves the field out of its answers, and the protection is off. */
   deletionProtection: boolean | 'absent';
   tags: TagMap;
-  nodegroupRoleArns: readonly string[];
   updates: readonly UpdateWindow[];
   /** The API server of the EKS cluster; undefined: no server runs at the cluster's endpoint. */
   apiServer?: { readonly endpoint: string; readonly certificateAuthority: string };

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { Emulator } from '../emulator.ts';
 import type { ClientOutcome } from '../faults.ts';
 import type { WireRequest } from '../wire/http.ts';
@@ -16,7 +15,7 @@ interface SdkRequest {
 interface SdkResponse {
   readonly statusCode: number;
   readonly headers: Record<string, string>;
-  readonly body: Uint8Array | Readable;
+  readonly body: Uint8Array;
 }
 
 interface HandlerOptions {
@@ -89,13 +88,6 @@ async function toSdk(exchange: ClientOutcome, aborted: Promise<never>): Promise<
         code: 'ECONNRESET',
         syscall: 'read',
       });
-    case 'stall': {
-      const { status, headers, body } = exchange.answered.response;
-      const stream = new Readable({ read: () => undefined });
-      stream.push(body.slice(0, body.length / 2));
-      aborted.catch((error: Error) => stream.destroy(error));
-      return { statusCode: status, headers: { ...headers }, body: stream };
-    }
   }
 }
 

@@ -25,7 +25,7 @@ describe("the emulator's admin API", () => {
     await admin.setProfile({ cluster: 'c', region: 'eu-west-1', name: 'p', status: 'DELETE_FAILED' });
     expect((await admin.snapshot()).profiles.map(({ status }) => status)).to.deep.equal(['DELETE_FAILED']);
     await admin.setConfig({ eks: { createMs: [1, 2] } });
-    expect((await admin.config()).eks.createMs).to.deep.equal([1, 2]);
+    expect(server.emulator.model.state.config.eks.createMs).to.deep.equal([1, 2]);
     await admin.removeCluster({ name: 'c', region: 'eu-west-1' });
     await admin.reset();
     expect(await admin.clusters()).to.deep.equal([]);

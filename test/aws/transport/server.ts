@@ -89,12 +89,6 @@ function send(exchange: ClientOutcome, request: IncomingMessage, response: Serve
     case 'reset':
       request.socket.resetAndDestroy();
       return;
-    case 'stall': {
-      const { status, headers, body } = exchange.answered.response;
-      response.writeHead(status, { ...headers, 'content-length': String(Buffer.byteLength(body)) });
-      response.write(body.slice(0, body.length / 2));
-      return;
-    }
   }
 }
 

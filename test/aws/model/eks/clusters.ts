@@ -5,8 +5,6 @@ import { tagsFault } from './validation.ts';
 import { Instant } from '../time.ts';
 import type { AuthenticationMode, EmulatedCluster } from '../resources.ts';
 
-const newestVersion = '1.34';
-
 export function clusterArn(context: Context, name: string): string {
   return `arn:${context.principal.partition}:eks:${context.region.name}:${context.principal.account}:cluster/${name}`;
 }
@@ -28,7 +26,7 @@ function clusterView(cluster: EmulatedCluster): Output {
     name: cluster.name,
     arn: cluster.arn,
     createdAt: new Instant(cluster.createdAt),
-    version: cluster.version,
+    version: '1.34',
     platformVersion: 'eks.1',
     endpoint: cluster.apiServer?.endpoint ?? `https://${cluster.name}.eks.invalid`,
     roleArn: cluster.roleArn,
@@ -84,11 +82,9 @@ function createCluster(input: Input, context: Context): Output {
     awsAuthRoleArns: [],
     requests: new Map(),
     status: 'CREATING',
-    version: optionalString(input, 'version') ?? newestVersion,
     authenticationMode: readAuthenticationMode(access),
     deletionProtection: input['deletionProtection'] === true,
     tags,
-    nodegroupRoleArns: [],
     updates: [],
     transition: { at: now + state.draw(state.config.eks.clusterCreateMs), to: 'ACTIVE' },
   };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { account, ModelFixture, expectRefusal, fargateTrust } from '../model-fixture.ts';
+import { ModelFixture, expectRefusal, fargateTrust } from '../model-fixture.ts';
 import type { AwsError } from '../errors.ts';
 import type { Input } from '../input.ts';
 
@@ -36,7 +36,7 @@ describe('EKS Fargate profiles', () => {
 
     it('ends in a planned CREATE_FAILED with health issues, and can be deleted', () => {
       const issues = [{ code: 'AccessDenied', message: 'no', resourceIds: ['x'] }];
-      fixture.model.state.plannedFailures.add({ operation: 'create', profile: 'p', times: 1, issues });
+      fixture.model.state.plannedFailures.add({ operation: 'create', times: 1, issues });
       fixture.run('eks', 'CreateFargateProfile', fixture.profileInput('p'));
       fixture.advance(2_000);
       const { fargateProfile } = fixture.run('eks', 'DescribeFargateProfile', remove('p'));
@@ -57,15 +57,6 @@ describe('EKS Fargate profiles', () => {
       fixture.run('eks', 'DeleteFargateProfile', remove('p'));
       fixture.advance(2_000);
       expect(fixture.status('p')).to.equal(undefined);
-    });
-
-    it('fails with PodExecutionRoleAlreadyInUse when a node group has the role', () => {
-      fixture.cluster.nodegroupRoleArns = [`arn:aws:iam::${account}:role/pods`];
-      fixture.createActive('p');
-      expect(fixture.status('p')).to.equal('CREATE_FAILED');
-      expect(fixture.cluster.profiles.get('p')?.issues.map(({ code }) => code)).to.deep.equal([
-        'PodExecutionRoleAlreadyInUse',
-      ]);
     });
   });
 

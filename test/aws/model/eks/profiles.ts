@@ -93,7 +93,7 @@ function createProfile(input: Input, context: Context): Output {
   }
   checkCreation(request, cluster, context);
 
-  const issues = state.plannedFailures.take('create', cluster.name, request.name) ?? roleInUseIssues(request, cluster);
+  const issues = state.plannedFailures.take('create');
   const profile: EmulatedProfile = {
     name: request.name,
     arn: `arn:${principal.partition}:eks:${region.name}:${principal.account}:fargateprofile/${cluster.name}/${request.name}/${state.env.uuid()}`,
@@ -115,17 +115,6 @@ function createProfile(input: Input, context: Context): Output {
   admitPodExecutionRole(cluster, profile.podExecutionRoleArn, context);
   if (token !== undefined) cluster.requests.set(token, { fingerprint, profile });
   return { fargateProfile: profileView(cluster, profile) };
-}
-
-function roleInUseIssues(request: CreateRequest, cluster: EmulatedCluster): EmulatedProfile['issues'] | undefined {
-  if (!cluster.nodegroupRoleArns.includes(request.podExecutionRoleArn)) return undefined;
-  return [
-    {
-      code: 'PodExecutionRoleAlreadyInUse',
-      message: `The pod execution role ${request.podExecutionRoleArn} is already used by a node group of the cluster.`,
-      resourceIds: [request.podExecutionRoleArn],
-    },
-  ];
 }
 
 function requireProfile(input: Input, cluster: EmulatedCluster, visibleFrom: number, now: number): EmulatedProfile {
@@ -193,7 +182,7 @@ function deleteProfile(input: Input, context: Context): Output {
     throw eksErrors.resourceInUse(`${cannot} Fargate profile ${busy.name} in status ${busy.status}`, members);
   }
   if (isUpdating(cluster, 'delete')) throw eksErrors.resourceInUse(`${cannot} an update in progress`, members);
-  const issues = state.plannedFailures.take('delete', cluster.name, profile.name);
+  const issues = state.plannedFailures.take('delete');
   profile.status = 'DELETING';
   profile.issues = [];
   profile.transition = {
