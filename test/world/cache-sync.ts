@@ -1,21 +1,18 @@
 import { eventually } from '../support/eventually.ts';
 import { messageOf } from './object-state.ts';
 import type { World } from './world.ts';
-import { clusterObject, clusterPath, controlPlaneObject, controlPlanePath, fargateProfile } from './manifests.ts';
+import { clusterObject, clusterPath, fargateProfile } from './manifests.ts';
 
 let probes = 0;
 
 /**
- * Waits until the manager's watches have delivered all changes of AWSFargateProfiles, Clusters, and
- * AWSManagedControlPlanes that were made before this call. The test creates a probe object of each kind, because the
- * manager watches each kind separately. The Ready message of the probe AWSFargateProfile shows which probe objects the
- * manager has received. If the manager has received a probe object, it has also received all earlier changes of objects
- * of the same kind. The probe objects cause no AWS calls.
- *
- * @param controlPlanes whether to wait for AWSManagedControlPlanes; false in tests in which another controller would
- * act on the probe AWSManagedControlPlane
+ * Waits until the manager's watches have delivered all changes of AWSFargateProfiles and Clusters that were made before
+ * this call. The test creates a probe object of each kind, because the manager watches each kind separately. The Ready
+ * message of the probe AWSFargateProfile shows which probe objects the manager has received. If the manager has received
+ * a probe object, it has also received all earlier changes of objects of the same kind. The probe objects cause no AWS
+ * calls.
  */
-export async function waitForCacheSync(world: World, { controlPlanes = true } = {}): Promise<void> {
+export async function waitForCacheSync(world: World): Promise<void> {
   probes += 1;
   const name = `cache-probe-${probes}`;
   const expectMessage = async (end: string): Promise<void> => {
@@ -28,7 +25,6 @@ export async function waitForCacheSync(world: World, { controlPlanes = true } = 
       { what: `the message "${end}" of ${name}` },
     );
   };
-  const { api } = world.controlPlane;
   await world.apply(fargateProfile(name, { clusterName: name }));
   await expectMessage(
     `Cluster default/${name} (spec.clusterName) does not exist. Create the Cluster; if spec.clusterName is wrong, delete this object and create it with the right name. The controller continues when the Cluster exists.`,
@@ -37,14 +33,7 @@ export async function waitForCacheSync(world: World, { controlPlanes = true } = 
   await expectMessage(
     `Cluster default/${name} has no spec.controlPlaneRef yet. Set this field, unless the Cluster has spec.topology: Cluster API then sets it. The controller waits and then continues.`,
   );
-  if (controlPlanes) {
-    await world.apply(clusterObject(name), controlPlaneObject(name, {}));
-    await expectMessage(
-      `AWSManagedControlPlane default/${name}-control-plane has no spec.region. Set it. The controller waits and then continues.`,
-    );
-  }
   await world.delete(name);
   await world.gone(name);
-  await api.delete(clusterPath(name));
-  if (controlPlanes) await api.delete(controlPlanePath(name));
+  await world.controlPlane.api.delete(clusterPath(name));
 }

@@ -9,8 +9,8 @@ const CONTROL_PLANES = '/apis/controlplane.cluster.x-k8s.io/v1beta2';
 export const pathOf = (name: string, namespace: string): string =>
   `${PROFILES}/namespaces/${namespace}/awsfargateprofiles/${name}`;
 
-export const clusterPath = (name: string, namespace = 'default', version = 'v1beta2'): string =>
-  `/apis/cluster.x-k8s.io/${version}/namespaces/${namespace}/clusters/${name}`;
+export const clusterPath = (name: string, namespace = 'default'): string =>
+  `/apis/cluster.x-k8s.io/v1beta2/namespaces/${namespace}/clusters/${name}`;
 
 export const controlPlanePath = (cluster: string, namespace = 'default'): string =>
   `${CONTROL_PLANES}/namespaces/${namespace}/awsmanagedcontrolplanes/${cluster}-control-plane`;

@@ -125,7 +125,7 @@ describe('a cluster teardown with the core manager of Cluster API and the garbag
 
     await clusterApi.delete(cluster.clusterPath);
     await waitUntilDeleting(world, machine);
-    await waitForCacheSync(world, { controlPlanes: false });
+    await waitForCacheSync(world);
     await world.patch('during', { spec: { additionalTags: { drained: 'not-yet' } } });
     await eventually(() => world.awsView.profile('default_during')?.tags['drained'] === 'not-yet');
     expect(world.awsView.profile('default_during')?.status).to.equal('ACTIVE');

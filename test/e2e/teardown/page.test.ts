@@ -5,7 +5,7 @@ import { readPage, takeBlocks } from '../../docs/blocks.ts';
 import { openTerminal } from '../../docs/terminal.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type AuditEntry, createAuditLog } from '../../world/audit.ts';
-import { CAPA_AGENT, capaKeyOf } from '../../world/cluster-api/capa-simulator.ts';
+import { CAPA_AGENT, CAPA_KEY } from '../../world/cluster-api/capa-simulator.ts';
 import { QUICK_EKS, startClusterApi } from '../../world/cluster-api/cluster-api.ts';
 import {
   CONTROL_PLANE_FINALIZER,
@@ -34,7 +34,7 @@ const CLIENTS: Readonly<Record<string, string>> = {
   'cluster-api-manager': 'Cluster API',
   [CAPA_AGENT]: 'CAPA',
   'cluster-api-provider-aws-fargate': 'this provider',
-  [capaKeyOf()]: 'CAPA',
+  [CAPA_KEY]: 'CAPA',
   [AWS_KEY]: 'this provider',
 };
 const KINDS: Readonly<Record<string, string>> = {

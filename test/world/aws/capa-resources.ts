@@ -54,7 +54,7 @@ export function createCapaResources(world: World, cluster: string, name: string,
  * Creates an AWSFargateProfile that looks as if Cluster API Provider AWS had reconciled it: it has spec.profileName,
  * and the finalizer, label, and status that Cluster API Provider AWS writes.
  */
-export async function applyCapaProfile(world: World, cluster: string, name: string, spec: object = {}): Promise<void> {
+export async function applyCapaProfile(world: World, cluster: string, name: string, spec: object): Promise<void> {
   const metadata = { finalizers: [FINALIZER], labels: { 'cluster.x-k8s.io/cluster-name': cluster } };
   const since = '2025-11-03T09:00:00Z';
   // While the AWSFargateProfile is paused, the manager writes no status, so that the test can first write the status of

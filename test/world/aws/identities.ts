@@ -45,18 +45,14 @@ export const keysSecret = (name: string, keys: Partial<AccessKeyPair>): object =
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/**
- * The trust policy of an IAM role that lets only the given principal assume the role. If an external ID is given, the
- * principal must send it.
- */
-export const trustPolicyFor = (principalArn: string, externalId?: string): string =>
+/** The trust policy of an IAM role that lets only the given principal assume the role. */
+export const trustPolicyFor = (principalArn: string): string =>
   JSON.stringify({
     Version: '2012-10-17',
     Statement: {
       Effect: 'Allow',
       Principal: { AWS: principalArn },
       Action: 'sts:AssumeRole',
-      ...(externalId !== undefined && { Condition: { StringEquals: { 'sts:ExternalId': externalId } } }),
     },
   });
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import type { RawObject } from '../../envtest/clients/api.ts';
 import { type CapaConfiguration, capaManifests } from '../../envtest/control-plane/capa-manifests.ts';
+import { listenOnLoopback } from '../../support/proxies/listen.ts';
 import type { World } from '../world.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -24,11 +24,11 @@ export interface CapaInstallation {
   /** Whether the feature gate EKSFargate of Cluster API Provider AWS is on; false at first. */
   hasGate: boolean;
   /**
-   * Applies the CRD and the webhook configurations of Cluster API Provider AWS as the given field manager, with
+   * Applies the CRD and the webhook configurations of Cluster API Provider AWS as the field manager `clusterctl`, with
    * server-side apply and `force`.
    */
-  apply(fieldManager?: string): Promise<void>;
-  applyWebhooks(fieldManager?: string): Promise<void>;
+  apply(): Promise<void>;
+  applyWebhooks(): Promise<void>;
   /** Returns the given webhook configuration, with the URL of the simulated webhook server in each of its webhooks. */
   served(configuration: CapaConfiguration): object;
   /** The names of the webhooks of Cluster API Provider AWS that the API server has now. */
@@ -73,12 +73,11 @@ export async function startCapaInstallation(world: World): Promise<CapaInstallat
   // just arrived. The API server itself closes its connections to webhooks after 90 s without a request, so the webhook
   // server waits for longer than 90 s.
   server.keepAliveTimeout = 120_000;
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const origin = `https://127.0.0.1:${await listenOnLoopback(server)}`;
   world.addCleanup(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const caBundle = certificate?.toString('base64');
   // In a test no Service has endpoints, so the webhooks have URLs. The test sets the caBundle, which cert-manager adds
   // in a real installation.
@@ -90,12 +89,12 @@ export async function startCapaInstallation(world: World): Promise<CapaInstallat
     })),
   });
   const configurations = released.map(serve);
-  const applyAs = async (fieldManager: string, path: string, body: object): Promise<void> => {
+  const applyByForce = async (path: string, body: object): Promise<void> => {
     const contentType = 'application/apply-patch+yaml';
     const { status, body: answer } = await api.request('PATCH', path, {
       body,
       contentType,
-      query: { fieldManager, force: true },
+      query: { fieldManager: 'clusterctl', force: true },
     });
     if (status >= 300) throw new Error(`applying ${path}: ${JSON.stringify(answer)}`);
   };
@@ -104,12 +103,12 @@ export async function startCapaInstallation(world: World): Promise<CapaInstallat
     hasGate: false,
     served: serve,
     releasedWebhooks: released.flatMap(({ webhooks }) => webhooks.map(({ name }) => name)),
-    async apply(fieldManager = 'clusterctl') {
-      await applyAs(fieldManager, `${CRDS}/${crd.metadata.name}`, crd);
-      await installation.applyWebhooks(fieldManager);
+    async apply() {
+      await applyByForce(`${CRDS}/${crd.metadata.name}`, crd);
+      await installation.applyWebhooks();
     },
-    async applyWebhooks(fieldManager = 'clusterctl') {
-      for (const each of configurations) await applyAs(fieldManager, pathOfConfiguration(each), each);
+    async applyWebhooks() {
+      for (const each of configurations) await applyByForce(pathOfConfiguration(each), each);
     },
     async webhooks() {
       const lists = await Promise.all(released.map((each) => api.get<CapaConfiguration>(pathOfConfiguration(each))));

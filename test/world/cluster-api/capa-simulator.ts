@@ -47,10 +47,10 @@ export interface CapaSimulatorOptions {
 
 export interface CapaSimulator {
   /**
-   * The error message of each failed reconcile of an AWSManagedControlPlane, and `deleted` for the reconcile that
-   * completed its deletion. The oldest comes first.
+   * The error message of each failed reconcile of an AWSManagedControlPlane in the namespace `default`, and `deleted` for
+   * the reconcile that completed its deletion. The oldest comes first.
    */
-  outcomesOf(name: string, namespace?: string): readonly string[];
+  outcomesOf(name: string): readonly string[];
   stop(): Promise<void>;
 }
 
@@ -166,7 +166,7 @@ export function startCapaSimulator({ api, eksFor, onOutcome = () => {} }: CapaSi
   }
 
   return {
-    outcomesOf: (name, namespace = 'default') => outcomes.get(`${namespace}/${name}`) ?? [],
+    outcomesOf: (name) => outcomes.get(`default/${name}`) ?? [],
     async stop() {
       stopping.abort();
       queue.stop();
@@ -176,32 +176,26 @@ export function startCapaSimulator({ api, eksFor, onOutcome = () => {} }: CapaSi
 }
 
 /**
- * Starts the simulator of Cluster API Provider AWS with the API server and the AWS emulator of a test environment.
- * @param accountOf returns the AWS account of an AWSManagedControlPlane, because the simulator does not read
- * `spec.identityRef`
+ * Starts the simulator of Cluster API Provider AWS with the API server and the AWS emulator of a test environment. All
+ * EKS clusters must be in the account of the manager, because the simulator does not read `spec.identityRef`.
  */
-export function startCapaSimulatorIn(
-  { controlPlane: { api }, aws }: World,
-  accountOf: (controlPlane: RawObject) => string = () => ACCOUNT,
-): CapaSimulator {
+export function startCapaSimulatorIn({ controlPlane: { api }, aws }: World): CapaSimulator {
   const clients = new Map<string, EKSClient>();
-  const clientIn = (account: string, region: string): EKSClient => {
-    const accessKeyId = capaKeyOf(account);
-    aws.admin.registerKey({ accessKeyId, account, foreign: true });
-    const credentials = { accessKeyId, secretAccessKey: 'secret' };
-    return new EKSClient({ region, credentials, requestHandler: new EmulatorRequestHandler(aws), maxAttempts: 1 });
-  };
+  aws.admin.registerKey({ accessKeyId: CAPA_KEY, account: ACCOUNT, foreign: true });
+  const credentials = { accessKeyId: CAPA_KEY, secretAccessKey: 'secret' };
+  const clientIn = (region: string): EKSClient =>
+    new EKSClient({ region, credentials, requestHandler: new EmulatorRequestHandler(aws), maxAttempts: 1 });
   const eksFor = (controlPlane: RawObject): EKSClient => {
-    const [account, region] = [accountOf(controlPlane), String(controlPlane.spec?.['region'])];
-    const client = clients.get(`${account}/${region}`) ?? clientIn(account, region);
-    clients.set(`${account}/${region}`, client);
+    const region = String(controlPlane.spec?.['region']);
+    const client = clients.get(region) ?? clientIn(region);
+    clients.set(region, client);
     return client;
   };
   return startCapaSimulator({ api: api.withUserAgent(CAPA_AGENT), eksFor });
 }
 
-/** The id of the access key with which the simulator of Cluster API Provider AWS calls AWS in the given account. */
-export const capaKeyOf = (account: string = ACCOUNT): string => `capa-${account}`;
+/** The id of the access key with which the simulator of Cluster API Provider AWS calls AWS. */
+export const CAPA_KEY = 'capa';
 
 /**
  * A workqueue like that of controller-runtime, but with one worker per key. It processes a failed key again after a

@@ -1,6 +1,5 @@
 import type { Context } from 'mocha';
 import type { ConfigPatch } from '../../aws/model/config.ts';
-import type { RawObject } from '../../envtest/clients/api.ts';
 import { startCoreManager } from '../../envtest/control-plane/coremanager.ts';
 import { skipIfBinariesMissing } from '../../envtest/skip.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -32,17 +31,12 @@ export interface ClusterApi {
 /**
  * Starts the real core manager of Cluster API, the real kube-controller-manager with its garbage collector and
  * namespace controller, and the simulator of Cluster API Provider AWS. Skips the test if a binary is missing.
- * @param accountOf returns the AWS account of an AWSManagedControlPlane; default: the account of the manager
  */
-export async function startClusterApi(
-  world: World,
-  test: Context,
-  accountOf?: (controlPlane: RawObject) => string,
-): Promise<ClusterApi> {
+export async function startClusterApi(world: World, test: Context): Promise<ClusterApi> {
   const { api } = world.controlPlane;
   await startCoreManager(world.controlPlane).catch(skipIfBinariesMissing(test));
   await world.controlPlane.startControllerManager().catch(skipIfBinariesMissing(test));
-  const capa = startCapaSimulatorIn(world, accountOf);
+  const capa = startCapaSimulatorIn(world);
   world.addCleanup(() => capa.stop());
 
   const gone = async (path: string): Promise<void> => {

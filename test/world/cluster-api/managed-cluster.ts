@@ -1,15 +1,12 @@
 import type { ClusterStatus } from '../../aws/model/resources.ts';
 import { eventually } from '../../support/eventually.ts';
 import { clusterPath, controlPlaneObject, controlPlanePath, networkOf } from '../manifests.ts';
-import { type World, ACCOUNT, REGION } from '../world.ts';
+import { type World, REGION } from '../world.ts';
 
 export interface ManagedClusterOptions {
   readonly namespace?: string;
   /** The status of the EKS cluster in AWS; default: `ACTIVE`. */
   readonly eksStatus?: ClusterStatus;
-  /** The AWS account that has the EKS cluster; default: the account of the manager. */
-  readonly account?: string;
-  readonly identityRef?: { readonly kind: string; readonly name: string };
   /**
    * Whether `createManagedCluster` also writes the fields that the core manager of Cluster API would write. True in
    * tests that do not run the core manager.
@@ -35,12 +32,11 @@ export interface ManagedCluster {
 export async function createManagedCluster(
   world: World,
   name: string,
-  { namespace = 'default', eksStatus = 'ACTIVE', simulatesCoreManager = false, ...where }: ManagedClusterOptions = {},
+  { namespace = 'default', eksStatus = 'ACTIVE', simulatesCoreManager = false }: ManagedClusterOptions,
 ): Promise<ManagedCluster> {
   const { api } = world.controlPlane;
   const cluster = managedCluster(name, namespace);
-  const { account = ACCOUNT, identityRef } = where;
-  const { subnets } = world.aws.admin.createCluster({ name: cluster.eksName, status: eksStatus, account });
+  const { subnets } = world.aws.admin.createCluster({ name: cluster.eksName, status: eksStatus });
   await world.apply(
     controlPlaneObject(
       name,
@@ -48,7 +44,6 @@ export async function createManagedCluster(
         eksClusterName: cluster.eksName,
         region: REGION,
         version: 'v1.34',
-        ...(identityRef && { identityRef }),
         network: networkOf(name, subnets),
       },
       { namespace },

@@ -3,6 +3,7 @@ import { eventually } from '../../support/eventually.ts';
 import { lineOf } from '../aws/calls.ts';
 import type { World } from '../world.ts';
 
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/capaf-system/leases';
 const NAME = 'capaf-leader-election';
 
 /** The fields of a Lease that the tests read. */
@@ -42,15 +43,11 @@ export interface LeaseHistory {
   stop(): Promise<void>;
 }
 
-export function leaseHistoryOf(
-  { controlPlane }: Pick<World, 'controlPlane'>,
-  namespace = 'capaf-system',
-): LeaseHistory {
+export function leaseHistoryOf({ controlPlane }: Pick<World, 'controlPlane'>): LeaseHistory {
   const versions: LeaseVersion[] = [];
   const stopping = new AbortController();
-  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
   const watching = (async () => {
-    const events = controlPlane.api.watch<Lease>(path, { fieldSelector: `metadata.name=${NAME}` }, stopping.signal);
+    const events = controlPlane.api.watch<Lease>(LEASES, { fieldSelector: `metadata.name=${NAME}` }, stopping.signal);
     for await (const { object } of events) versions.push(versionOf(object));
     if (!stopping.signal.aborted) throw new Error('the watch of the Lease ended');
   })();

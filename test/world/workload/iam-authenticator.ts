@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listenOnLoopback } from '../../support/proxies/listen.ts';
 
 /** EKS accepts a token for 15 minutes after its date. */
 const LIFETIME_MS = 15 * 60_000;
@@ -36,8 +36,7 @@ export class IamAuthenticator {
   }
 
   async start(): Promise<string> {
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}/authenticate`;
+    return `http://127.0.0.1:${await listenOnLoopback(this.server)}/authenticate`;
   }
 
   stop(): Promise<void> {

@@ -90,7 +90,7 @@ export class WorkloadCluster {
     await this.controlPlane.startControllerManager(names.map((each) => `${each}-controller`));
   }
 
-  async deploy(name: string, replicas: number, over: object = {}): Promise<void> {
+  async deploy(name: string, replicas: number): Promise<void> {
     const labels = { app: name };
     await this.apply('apps/v1', 'deployments', {
       apiVersion: 'apps/v1',
@@ -100,7 +100,6 @@ export class WorkloadCluster {
         replicas,
         selector: { matchLabels: labels },
         template: { metadata: { labels }, spec: POD_SPEC },
-        ...over,
       },
     });
   }
