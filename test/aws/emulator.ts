@@ -2,7 +2,7 @@ import { type Admin, createAdmin } from './admin/admin.ts';
 import { type CallRecord, CallLog } from './call-log.ts';
 import { type EmulatorClock, systemClock } from './clock.ts';
 import { type ClientOutcome, type FaultEffect, Faults } from './faults.ts';
-import { type Config, type ConfigPatch, defaultConfig, withConfig } from './model/config.ts';
+import { type ConfigPatch, defaultConfig, withConfig } from './model/config.ts';
 import { type ModelEnv, seededEnv } from './model/env.ts';
 import { Model } from './model/model.ts';
 import type { KeyRequest } from './model/sts/principals.ts';
@@ -13,7 +13,7 @@ export interface EmulatorOptions {
   readonly clock?: EmulatorClock;
   readonly env?: ModelEnv;
   readonly config?: ConfigPatch;
-  /** The access keys that exist when the AWS emulator starts, and again after each reset of the emulator. */
+  /** The access keys that exist when the AWS emulator starts. */
   readonly keys?: readonly KeyRequest[];
 }
 
@@ -30,39 +30,14 @@ export class Emulator {
   readonly faults = new Faults();
   /** Functions with which tests change and read the emulated AWS without an AWS call. */
   readonly admin: Admin;
-  readonly #env: ModelEnv;
-  readonly #config: Config;
-  readonly #keys: readonly KeyRequest[];
+  readonly model: Model;
   readonly #listeners = new Set<CallListener>();
-  #model: Model;
 
   constructor(options: EmulatorOptions = {}) {
     this.clock = options.clock ?? systemClock;
-    this.#env = options.env ?? seededEnv(1);
-    this.#config = withConfig(defaultConfig, options.config ?? {});
-    this.#keys = options.keys ?? [];
-    this.#model = this.#newModel();
+    this.model = new Model(options.env ?? seededEnv(1), withConfig(defaultConfig, options.config ?? {}));
+    for (const key of options.keys ?? []) this.model.principals.register(key);
     this.admin = createAdmin(this);
-  }
-
-  get model(): Model {
-    return this.#model;
-  }
-
-  /**
-   * Removes all clusters, roles, injected faults, denied actions and logged calls, and restores the configuration and
-   * the access keys with which the AWS emulator started.
-   */
-  reset(): void {
-    this.#model = this.#newModel();
-    this.faults.clear();
-    this.log.clear();
-  }
-
-  #newModel(): Model {
-    const model = new Model(this.#env, this.#config);
-    for (const key of this.#keys) model.principals.register(key);
-    return model;
   }
 
   /** Adds a listener for AWS calls, and returns a function that removes the listener. */
@@ -72,7 +47,7 @@ export class Emulator {
   }
 
   async handle(request: WireRequest): Promise<ClientOutcome> {
-    const model = this.#model;
+    const { model } = this;
     const received = receive(model, request, this.clock.now());
     const seq = this.log.open(received, request, this.clock.now());
     const strike = this.faults.take(received);

@@ -608,10 +608,8 @@ describe('capaf explain pod', () => {
   });
 
   it('tells when no subnet of the profile has a free address', async () => {
-    scene.aws.admin.createSubnets({
-      region: REGION,
-      subnets: [{ id: 'subnet-0', freeAddresses: 0 }, { id: 'subnet-1' }],
-    });
+    const subnets = [{ id: 'subnet-0', freeAddresses: 0 }, { id: 'subnet-1' }];
+    scene.aws.admin.createCluster({ name: 'other', region: REGION, subnets });
     scene.inEks('full', [WEB], { subnets: ['subnet-0'] });
     await scene.clock.advance(60 * 60_000);
     expect(await trapsOf()).to.equal('No subnet of the profile has a free address (subnet-0), so pods do not start.');

@@ -4,6 +4,7 @@ import type { FaultRule } from '../faults.ts';
 import { type ConfigPatch, withConfig } from '../model/config.ts';
 import type { PlannedFailure } from '../model/planned-failures.ts';
 import { admitPodExecutionRole } from '../model/eks/access-entries.ts';
+import { addCluster } from '../model/eks/clusters.ts';
 import { addRole } from '../model/iam/role-changes.ts';
 import type { AccessKey, Denial, KeyRequest, Principal } from '../model/sts/principals.ts';
 import type {
@@ -202,33 +203,20 @@ export function createAdmin(emulator: Emulator) {
       const { env } = emulator.model.state;
       const vpcId = `vpc-${env.uuid().replaceAll('-', '').slice(0, 17)}`;
       const subnets = addSubnets(region, vpcId, request.subnets ?? [{}, {}, { isPublic: true }]);
-      const cluster: EmulatedCluster = {
+      const cluster = addCluster(account, region, now(), {
         name: request.name,
-        arn: `arn:${account.partition}:eks:${region.name}:${account.id}:cluster/${request.name}`,
-        createdAt: now(),
-        roleArn: `arn:${account.partition}:iam::${account.id}:role/${request.name}-cluster`,
         vpcId,
         subnetIds: subnets.map(({ id }) => id),
-        foreign: true,
-        profiles: new Map(),
-        accessEntries: new Map(),
-        deletedAccessEntries: new Set(),
-        awsAuthRoleArns: [],
-        requests: new Map(),
         status: request.status ?? 'ACTIVE',
         authenticationMode: request.authenticationMode ?? 'API_AND_CONFIG_MAP',
-        deletionProtection: false,
-        tags: {},
-        updates: [],
-      };
-      region.clusters.set(cluster.name, cluster);
+      });
       return viewCluster(account, region, cluster);
     },
     setCluster: (change: ClusterChange): void => {
       const cluster = clusterOf(change, change.name);
       if (change.status !== undefined) {
         cluster.status = change.status;
-        delete cluster.transition;
+        delete cluster.goneAt;
       }
       cluster.deletionProtection = change.deletionProtection ?? cluster.deletionProtection;
       if (change.apiServer !== undefined) cluster.apiServer = change.apiServer;
@@ -252,11 +240,6 @@ export function createAdmin(emulator: Emulator) {
     /** Removes the EKS cluster and its Fargate profiles immediately, without the checks and delays of DeleteCluster. */
     removeCluster: (which: AwsLocation & { name: string }): void => {
       regionOf(which).region.clusters.delete(which.name);
-    },
-    /** Creates subnets in a new VPC; a test can use these subnets in CreateCluster. */
-    createSubnets: (request: AwsLocation & { subnets: readonly SubnetRequest[] }): readonly Subnet[] => {
-      const vpcId = `vpc-${emulator.model.state.env.uuid().replaceAll('-', '').slice(0, 17)}`;
-      return addSubnets(regionOf(request).region, vpcId, request.subnets);
     },
 
     /** Adds a Fargate profile to an EKS cluster immediately, without the checks and delays of CreateFargateProfile. */
@@ -355,6 +338,5 @@ export function createAdmin(emulator: Emulator) {
       accessEntries: viewAccessEntries(emulator.model.state),
       incidents: emulator.model.state.incidents,
     }),
-    reset: (): void => emulator.reset(),
   };
 }

@@ -2,15 +2,14 @@ import { expect } from 'chai';
 import type { AwsView } from './admin.ts';
 
 /**
- * Lists the Fargate profiles, roles, clusters and access entries that the manager has created and not deleted. The list
- * leaves out resources that are marked as `foreign`, because tests or other AWS users own them. An access entry that
- * EKS has made for a role of the manager counts as a resource of the manager.
+ * Lists the Fargate profiles, roles and access entries that the manager has created and not deleted. The list leaves out
+ * resources that are marked as `foreign`, because tests or other AWS users own them. An access entry that EKS has made
+ * for a role of the manager counts as a resource of the manager.
  */
 export function leftovers(aws: AwsView): readonly string[] {
   return [
     ...aws.profiles.filter(({ foreign }) => !foreign).map(({ arn, status }) => `${arn} ${status}`),
     ...aws.roles.filter(({ foreign }) => !foreign).map(({ arn }) => arn),
-    ...aws.clusters.filter(({ foreign }) => !foreign).map(({ arn }) => arn),
     ...aws.accessEntries.filter(({ foreign }) => !foreign).map(({ arn }) => arn),
   ];
 }

@@ -24,7 +24,6 @@ export interface ClusterView {
   readonly name: string;
   readonly arn: string;
   readonly subnets: readonly Subnet[];
-  readonly foreign: boolean;
 }
 
 export interface ProfileView {
@@ -90,7 +89,6 @@ export function viewCluster(account: EmulatedAccount, region: EmulatedRegion, cl
     name: cluster.name,
     arn: cluster.arn,
     subnets: cluster.subnetIds.flatMap((id) => region.subnets.get(id) ?? []),
-    foreign: cluster.foreign,
   };
 }
 

@@ -1,4 +1,4 @@
-import { DescribeClusterCommand, CreateClusterCommand, DescribeFargateProfileCommand } from '@aws-sdk/client-eks';
+import { DescribeFargateProfileCommand } from '@aws-sdk/client-eks';
 import type { FargateProfile } from '@aws-sdk/client-eks';
 import { CreateRoleCommand } from '@aws-sdk/client-iam';
 import { expect } from 'chai';
@@ -49,20 +49,6 @@ export async function createRole(aws: ConformanceAws, name = 'pods'): Promise<st
     new CreateRoleCommand({ RoleName: name, AssumeRolePolicyDocument: fargateTrust(aws) }),
   );
   return made.Role?.Arn ?? '';
-}
-
-export async function createCluster(aws: ConformanceAws): Promise<void> {
-  await aws.eks.send(
-    new CreateClusterCommand({
-      name: 'c',
-      roleArn: `arn:aws:iam::${aws.account}:role/cluster`,
-      resourcesVpcConfig: { subnetIds: [...aws.subnets] },
-    }),
-  );
-  await eventually(
-    async () => (await aws.eks.send(new DescribeClusterCommand({ name: 'c' }))).cluster?.status === 'ACTIVE',
-    { what: 'cluster c ACTIVE', intervalMs: 10 },
-  );
 }
 
 export function profileInput(aws: ConformanceAws, podExecutionRoleArn: string, fargateProfileName = 'p') {

@@ -23,6 +23,8 @@ export interface ConformanceAws extends SdkClients {
   readonly region: string;
   /** The ids of two private subnets of one VPC. */
   readonly subnets: readonly string[];
+  /** Creates the EKS cluster `c` with these subnets. */
+  readonly createCluster: () => Promise<void>;
   /** Returns AWS SDK clients that use the given access keys or region in place of the scenario's own. */
   readonly as: (change: { readonly keys?: SdkKeys; readonly region?: string }) => SdkClients;
 }

@@ -1,16 +1,17 @@
-import { EKSClient } from '@aws-sdk/client-eks';
+import { CreateClusterCommand, EKSClient } from '@aws-sdk/client-eks';
 import { IAMClient } from '@aws-sdk/client-iam';
 import { STSClient } from '@aws-sdk/client-sts';
 import { removeAll } from './remove-all.ts';
-import { type EmulatorServer, startServer } from '../transport/server.ts';
+import { startServer } from '../transport/server.ts';
 import { type Moto, moto } from './moto.ts';
 import type { ConformanceAws, ConformanceScenario, SdkClients, SdkKeys } from './scenario.ts';
 
 const account = '123456789012';
 const region = 'eu-west-1';
+const subnets = ['subnet-1', 'subnet-2'];
 
 interface ClientPool {
-  readonly aws: Omit<ConformanceAws, 'subnets'>;
+  readonly aws: Omit<ConformanceAws, 'createCluster'>;
   readonly destroy: () => void;
 }
 
@@ -32,46 +33,31 @@ function clientPool(endpoint: string, keys: SdkKeys): ClientPool {
     return clients;
   };
   return {
-    aws: { ...as({}), account, region, as },
+    aws: { ...as({}), account, region, subnets, as },
     destroy: () => made.flatMap(({ eks, iam, sts }) => [eks, iam, sts]).forEach((client) => client.destroy()),
   };
 }
 
 /**
- * A server that imitates AWS. Conformance scenarios run on the server one after the other, each in an AWS account
- * without resources.
+ * Runs a conformance scenario on a new AWS emulator, as an HTTP server. Creations and deletions of Fargate profiles take
+ * some milliseconds, so that the scenario must wait for their results.
  */
-export interface ConformanceTarget {
-  readonly withEmptyAws: (run: ConformanceScenario['run']) => Promise<void>;
-  readonly close: () => Promise<void>;
-}
-
-/**
- * Starts the AWS emulator as an HTTP server for conformance scenarios. Creations and deletions of Fargate profiles take
- * some milliseconds, so that scenarios must wait for their results.
- */
-export async function emulatorTarget(): Promise<ConformanceTarget> {
-  const server: EmulatorServer = await startServer({
-    config: { eks: { createMs: 20, deleteMs: 20, clusterCreateMs: 0 } },
-  });
+export async function runOnEmulator(run: ConformanceScenario['run']): Promise<void> {
+  const server = await startServer({ config: { eks: { createMs: 20, deleteMs: 20 } } });
   const { admin } = server.emulator;
-  return {
-    withEmptyAws: async (run) => {
-      admin.reset();
-      const keys = admin.registerKey({ account });
-      const subnets = admin.createSubnets({ account, region, subnets: [{}, {}] });
-      // The scenarios that test AssumeRole need a role of another account. This role trusts every caller, as each role
-      // does in moto (an AWS mock server).
-      admin.putRole({ account: '999999999999', name: 'entry', trustPolicy: openTrust });
-      const pool = clientPool(server.url, keys);
-      try {
-        await run({ ...pool.aws, subnets: subnets.map(({ id }) => id) });
-      } finally {
-        pool.destroy();
-      }
-    },
-    close: server.close,
+  const pool = clientPool(server.url, admin.registerKey({ account }));
+  // The scenarios that test AssumeRole need a role of another account. This role trusts every caller, as each role does
+  // in moto (an AWS mock server).
+  admin.putRole({ account: '999999999999', name: 'entry', trustPolicy: openTrust });
+  const createCluster = async (): Promise<void> => {
+    admin.createCluster({ name: 'c', account, region, subnets: subnets.map((id) => ({ id })) });
   };
+  try {
+    await run({ ...pool.aws, createCluster });
+  } finally {
+    pool.destroy();
+    await server.close();
+  }
 }
 
 const openTrust = JSON.stringify({
@@ -79,18 +65,25 @@ const openTrust = JSON.stringify({
   Statement: { Effect: 'Allow', Principal: { AWS: '*' }, Action: 'sts:AssumeRole' },
 });
 
-/**
- * Starts moto, an AWS mock server, as the server for conformance scenarios. moto accepts any credentials and any
- * subnets.
- */
-export async function motoTarget(python: string): Promise<ConformanceTarget> {
+/** A server of moto, on which conformance scenarios run one after the other, each in an AWS account without resources. */
+export interface MotoTarget {
+  readonly run: (run: ConformanceScenario['run']) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts moto, an AWS mock server. moto accepts any credentials and any subnets. */
+export async function motoTarget(python: string): Promise<MotoTarget> {
   const server: Moto = await moto(python);
   return {
-    withEmptyAws: async (run) => {
+    run: async (run) => {
       const pool = clientPool(server.url, { accessKeyId: 'test', secretAccessKey: 'test' });
       try {
         await removeAll(pool.aws);
-        await run({ ...pool.aws, subnets: ['subnet-1', 'subnet-2'] });
+        const { eks } = pool.aws;
+        const roleArn = `arn:aws:iam::${account}:role/cluster`;
+        const input = { name: 'c', roleArn, resourcesVpcConfig: { subnetIds: subnets } };
+        const createCluster = async (): Promise<void> => void (await eks.send(new CreateClusterCommand(input)));
+        await run({ ...pool.aws, createCluster });
       } finally {
         pool.destroy();
       }

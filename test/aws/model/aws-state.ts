@@ -54,14 +54,9 @@ export class AwsState {
     const cluster = region.clusters.get(name);
     if (cluster === undefined) return undefined;
     this.#settleProfiles(cluster, now);
-    const transition = cluster.transition;
-    if (transition !== undefined && transition.at <= now) {
-      delete cluster.transition;
-      if (transition.to === 'gone') {
-        region.clusters.delete(name);
-        return undefined;
-      }
-      cluster.status = transition.to;
+    if (cluster.goneAt !== undefined && cluster.goneAt <= now) {
+      region.clusters.delete(name);
+      return undefined;
     }
     cluster.updates = cluster.updates.filter((window) => window.until > now);
     return cluster;

@@ -9,7 +9,6 @@ export interface Config {
   readonly eks: {
     readonly createMs: Delay;
     readonly deleteMs: Delay;
-    readonly clusterCreateMs: Delay;
     readonly clusterDeleteMs: Delay;
     /**
      * The time in milliseconds from the creation of a Fargate profile until DescribeFargateProfile shows it. AWS
@@ -73,7 +72,6 @@ export const defaultConfig: Config = {
   eks: {
     createMs: 2_000,
     deleteMs: 2_000,
-    clusterCreateMs: 2_000,
     clusterDeleteMs: 2_000,
     describeAfterCreateMs: 0,
     listAfterCreateMs: 0,

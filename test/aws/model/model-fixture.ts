@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { type ConfigPatch, defaultConfig, withConfig } from './config.ts';
 import type { Output } from './context.ts';
+import { addCluster } from './eks/clusters.ts';
 import { seededEnv } from './env.ts';
 import type { AwsError } from './errors.ts';
 import type { Input } from './input.ts';
@@ -44,10 +45,7 @@ export class ModelFixture {
       subnets.set(id, { id, vpcId: 'vpc-1', availabilityZone: `${region}${zone}`, isPublic });
     }
     subnets.set('subnet-far', { id: 'subnet-far', vpcId: 'vpc-2', availabilityZone: `${region}a`, isPublic: false });
-    this.run('eks', 'CreateCluster', {
-      name: 'c',
-      resourcesVpcConfig: { subnetIds: ['subnet-a', 'subnet-b', 'subnet-public'] },
-    });
+    this.addCluster('c', ['subnet-a', 'subnet-b', 'subnet-public']);
     this.run('iam', 'CreateRole', { RoleName: 'pods', AssumeRolePolicyDocument: fargateTrust });
     this.advance(60_000);
   }
@@ -55,6 +53,13 @@ export class ModelFixture {
   key(userName: string, inAccount = account): Principal {
     const { accessKeyId } = this.model.principals.register({ account: inAccount, userName });
     return this.model.principals.authenticate('sts', { accessKeyId }, this.now);
+  }
+
+  addCluster(name: string, subnetIds: readonly string[]): void {
+    const owner = this.model.state.account(account);
+    const there = this.model.state.region(owner, region);
+    const wanted = { name, vpcId: 'vpc-1', subnetIds, status: 'ACTIVE', authenticationMode: 'CONFIG_MAP' } as const;
+    addCluster(owner, there, this.now, wanted);
   }
 
   advance(ms: number): void {

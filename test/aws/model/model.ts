@@ -1,4 +1,4 @@
-import { type Config, defaultConfig } from './config.ts';
+import type { Config } from './config.ts';
 import type { Context, Operation, Operations, Output } from './context.ts';
 import { ec2Operations } from './ec2.ts';
 import { accessEntryOperations } from './eks/access-entries.ts';
@@ -59,7 +59,7 @@ export class Model {
   policyCheck: PolicyCheck | undefined;
   readonly #throttle = new Throttle();
 
-  constructor(env: ModelEnv, config: Config = defaultConfig) {
+  constructor(env: ModelEnv, config: Config) {
     this.state = new AwsState(config, env);
     this.principals = new Principals(env);
   }

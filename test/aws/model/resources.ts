@@ -80,7 +80,6 @@ export interface EmulatedCluster {
   readonly roleArn: string;
   readonly vpcId: string;
   readonly subnetIds: readonly string[];
-  readonly foreign: boolean;
   readonly profiles: Map<string, EmulatedProfile>;
   readonly accessEntries: Map<string, EmulatedAccessEntry>;
   /** The ARNs of the principals whose access entry a client has deleted. */
@@ -96,7 +95,8 @@ export interface EmulatedCluster {
   updates: readonly UpdateWindow[];
   /** The API server of the EKS cluster; undefined: no server runs at the cluster's endpoint. */
   apiServer?: { readonly endpoint: string; readonly certificateAuthority: string };
-  transition?: { readonly at: number; readonly to: 'ACTIVE' | 'gone' };
+  /** When the cluster will be gone, in milliseconds since the epoch; undefined: EKS is not deleting it. */
+  goneAt?: number;
 }
 
 export interface Subnet {

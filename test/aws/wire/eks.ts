@@ -45,9 +45,7 @@ const routes: readonly Route[] = [
   route('POST', accessEntries, 'CreateAccessEntry', ['clusterName']),
   route('GET', `${accessEntries}/${segment}`, 'DescribeAccessEntry', ['clusterName', 'principalArn']),
   route('DELETE', `${accessEntries}/${segment}`, 'DeleteAccessEntry', ['clusterName', 'principalArn']),
-  route('POST', '/clusters', 'CreateCluster', []),
   route('GET', `/clusters/${segment}`, 'DescribeCluster', ['name']),
-  route('POST', `/clusters/${segment}/update-config`, 'UpdateClusterConfig', ['name']),
   route('DELETE', `/clusters/${segment}`, 'DeleteCluster', ['name']),
   route('POST', `/tags/${segment}`, 'TagResource', ['resourceArn']),
   {

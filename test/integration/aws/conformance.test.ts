@@ -1,7 +1,7 @@
 import { eksScenarios } from '../../aws/conformance/eks-scenarios.ts';
 import { iamScenarios } from '../../aws/conformance/iam-scenarios.ts';
 import { installMoto, MotoUnavailable } from '../../aws/conformance/moto.ts';
-import { type ConformanceTarget, emulatorTarget, motoTarget } from '../../aws/conformance/target.ts';
+import { type MotoTarget, motoTarget, runOnEmulator } from '../../aws/conformance/target.ts';
 
 const scenarios = [...eksScenarios, ...iamScenarios];
 
@@ -11,19 +11,11 @@ const scenarios = [...eksScenarios, ...iamScenarios];
  */
 describe('AWS API conformance', () => {
   describe('the emulator', () => {
-    let target: ConformanceTarget;
-
-    before(async () => {
-      target = await emulatorTarget();
-    });
-
-    after(async () => target.close());
-
-    for (const { title, run } of scenarios) it(title, async () => target.withEmptyAws(run));
+    for (const { title, run } of scenarios) it(title, () => runOnEmulator(run));
   });
 
   describe('moto', () => {
-    let target: ConformanceTarget | undefined;
+    let target: MotoTarget | undefined;
 
     before(async function () {
       const tell = (message: string): void => {
@@ -40,6 +32,6 @@ describe('AWS API conformance', () => {
 
     after(async () => target?.close());
 
-    for (const { title, run } of scenarios) it(title, async () => target?.withEmptyAws(run));
+    for (const { title, run } of scenarios) it(title, async () => target?.run(run));
   });
 });

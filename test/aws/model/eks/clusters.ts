@@ -1,9 +1,8 @@
 import type { Context, Operations, Output } from '../context.ts';
 import { eksErrors } from '../errors.ts';
-import { type Input, isRecord, optionalString, stringList, stringMap } from '../input.ts';
-import { tagsFault } from './validation.ts';
+import { type Input, optionalString } from '../input.ts';
 import { Instant } from '../time.ts';
-import type { AuthenticationMode, EmulatedCluster } from '../resources.ts';
+import type { EmulatedAccount, EmulatedCluster, EmulatedRegion } from '../resources.ts';
 
 export function clusterArn(context: Context, name: string): string {
   return `arn:${context.principal.partition}:eks:${context.region.name}:${context.principal.account}:cluster/${name}`;
@@ -48,54 +47,29 @@ function clusterView(cluster: EmulatedCluster): Output {
   };
 }
 
-function createCluster(input: Input, context: Context): Output {
-  const { state, region, now, principal } = context;
-  const name = optionalString(input, 'name') ?? '';
-  if (!/^[0-9A-Za-z][A-Za-z0-9_-]{0,99}$/.test(name)) {
-    throw eksErrors.invalidParameter('The cluster name is invalid.', { clusterName: name });
-  }
-  if (state.cluster(region, name, now) !== undefined) {
-    throw eksErrors.resourceInUse(`Cluster already exists with name: ${name}`, { clusterName: name });
-  }
-  const vpc = isRecord(input['resourcesVpcConfig']) ? input['resourcesVpcConfig'] : {};
-  const subnetIds = stringList(vpc, 'subnetIds');
-  const subnets = subnetIds.map((id) => {
-    const subnet = region.subnets.get(id);
-    if (subnet === undefined) throw eksErrors.invalidParameter(`The subnet ID '${id}' does not exist`);
-    return subnet;
-  });
-  const tags = stringMap(input, 'tags');
-  const fault = tagsFault(tags);
-  if (fault !== undefined) throw eksErrors.invalidParameter(fault, { clusterName: name });
-  const access = isRecord(input['accessConfig']) ? input['accessConfig'] : {};
+/** Adds an EKS cluster. The emulator has no operation CreateCluster, because the manager only uses clusters of others. */
+export function addCluster(
+  account: EmulatedAccount,
+  region: EmulatedRegion,
+  now: number,
+  wanted: Pick<EmulatedCluster, 'name' | 'vpcId' | 'subnetIds' | 'status' | 'authenticationMode'>,
+): EmulatedCluster {
   const cluster: EmulatedCluster = {
-    name,
-    arn: clusterArn(context, name),
+    ...wanted,
+    arn: `arn:${account.partition}:eks:${region.name}:${account.id}:cluster/${wanted.name}`,
     createdAt: now,
-    roleArn: optionalString(input, 'roleArn') ?? '',
-    vpcId: subnets[0]?.vpcId ?? 'vpc-none',
-    subnetIds,
-    foreign: principal.foreign,
+    roleArn: `arn:${account.partition}:iam::${account.id}:role/${wanted.name}-cluster`,
     profiles: new Map(),
     accessEntries: new Map(),
     deletedAccessEntries: new Set(),
     awsAuthRoleArns: [],
     requests: new Map(),
-    status: 'CREATING',
-    authenticationMode: readAuthenticationMode(access),
-    deletionProtection: input['deletionProtection'] === true,
-    tags,
+    deletionProtection: false,
+    tags: {},
     updates: [],
-    transition: { at: now + state.draw(state.config.eks.clusterCreateMs), to: 'ACTIVE' },
   };
-  region.clusters.set(name, cluster);
-  return { cluster: clusterView(cluster) };
-}
-
-function readAuthenticationMode(access: Input): AuthenticationMode {
-  const mode = optionalString(access, 'authenticationMode') ?? 'CONFIG_MAP';
-  if (mode === 'API' || mode === 'API_AND_CONFIG_MAP' || mode === 'CONFIG_MAP') return mode;
-  throw eksErrors.invalidParameter(`Invalid authentication mode ${mode}`);
+  region.clusters.set(cluster.name, cluster);
+  return cluster;
 }
 
 function deleteCluster(input: Input, context: Context): Output {
@@ -117,34 +91,18 @@ function deleteCluster(input: Input, context: Context): Output {
   }
   if (cluster.status !== 'DELETING') {
     cluster.status = 'DELETING';
-    cluster.transition = { at: now + state.draw(state.config.eks.clusterDeleteMs), to: 'gone' };
+    cluster.goneAt = now + state.draw(state.config.eks.clusterDeleteMs);
   }
   return { cluster: clusterView(cluster) };
-}
-
-/**
- * Updates the deletion protection, which EKS changes immediately. The other settings that EKS can update are not
- * emulated.
- */
-function updateClusterConfig(input: Input, context: Context): Output {
-  const cluster = requireCluster(input, 'name', context);
-  const { deletionProtection } = input;
-  if (typeof deletionProtection !== 'boolean')
-    throw eksErrors.invalidParameter('Only deletionProtection can be updated', { clusterName: cluster.name });
-  cluster.deletionProtection = deletionProtection;
-  const params = [{ type: 'DeletionProtection', value: `${deletionProtection}` }];
-  return { update: { id: context.state.env.uuid(), status: 'Successful', type: 'DeletionProtectionUpdate', params } };
 }
 
 const resource = (input: Input, context: Context): string => clusterArn(context, optionalString(input, 'name') ?? '*');
 
 export const clusterOperations: Operations = {
-  CreateCluster: { resource, run: createCluster, mutates: true },
   DescribeCluster: {
     resource,
     run: (input, context) => ({ cluster: clusterView(requireCluster(input, 'name', context)) }),
     mutates: false,
   },
-  UpdateClusterConfig: { resource, run: updateClusterConfig, mutates: true },
   DeleteCluster: { resource, run: deleteCluster, mutates: true },
 };

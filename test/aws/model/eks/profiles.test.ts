@@ -95,12 +95,11 @@ describe('EKS Fargate profiles', () => {
     });
 
     it('does not affect another cluster', () => {
-      fixture.run('eks', 'CreateCluster', { name: 'd', resourcesVpcConfig: { subnetIds: ['subnet-a'] } });
+      fixture.addCluster('d', ['subnet-a']);
       fixture.run('iam', 'UpdateAssumeRolePolicy', {
         RoleName: 'pods',
         PolicyDocument: fargateTrust.replace('fargateprofile/c/', 'fargateprofile/*/'),
       });
-      fixture.advance(2_000);
       fixture.run('eks', 'CreateFargateProfile', fixture.profileInput('p'));
       fixture.run('eks', 'CreateFargateProfile', fixture.profileInput('p', { clusterName: 'd' }));
     });
