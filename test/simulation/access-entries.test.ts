@@ -183,7 +183,7 @@ describe('the EKS access entry of a role', () => {
       expect(canPodsJoin(world)).to.equal(false);
       const which = { cluster: EKS_CLUSTER, principalArn: roleARN };
       world.aws.admin.removeAccessEntry(which);
-      world.aws.admin.putAccessEntry({ ...which, type: 'FARGATE_LINUX' });
+      world.aws.admin.putAccessEntry(which);
       await world.ready(WEB);
       expect(canPodsJoin(world)).to.equal(true);
       await world.deleteAndFinish(WEB);

@@ -109,7 +109,7 @@ class Scene {
   }
 
   accessEntry(): void {
-    this.aws.admin.putAccessEntry({ cluster: EKS, region: REGION, principalArn: PODS_ROLE, type: 'FARGATE_LINUX' });
+    this.aws.admin.putAccessEntry({ cluster: EKS, region: REGION, principalArn: PODS_ROLE });
   }
 
   pod(namespace: string, name: string, metadata: Fields, spec: Fields = {}, status: Fields = {}): void {

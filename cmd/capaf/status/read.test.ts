@@ -77,8 +77,7 @@ class Scene {
 
   role(hasEntry: boolean): void {
     this.aws.admin.putRole({ name: 'pods', trustPolicy: '{}' });
-    const entry = { cluster: EKS, region: REGION, principalArn: roleArn('pods'), type: 'FARGATE_LINUX' };
-    if (hasEntry) this.aws.admin.putAccessEntry(entry);
+    if (hasEntry) this.aws.admin.putAccessEntry({ cluster: EKS, region: REGION, principalArn: roleArn('pods') });
   }
 
   readonly access = (): StatusAccess & { readonly management: KubeAccess } => {

@@ -8,7 +8,6 @@ import { type AccessEntryView, viewAccessEntries } from './views.ts';
 export interface AccessEntryRequest extends AwsLocation {
   readonly cluster: string;
   readonly principalArn: string;
-  readonly type: string;
 }
 
 interface Finders {
@@ -51,7 +50,6 @@ export function accessEntryAdmin(emulator: Emulator, { regionOf, clusterOf }: Fi
         {
           principalArn: request.principalArn,
           principalId: roleWithArn(account, request.principalArn)?.id,
-          type: request.type,
           foreign: true,
         },
       );

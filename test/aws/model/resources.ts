@@ -51,7 +51,7 @@ export interface UpdateWindow {
   readonly refuses: readonly UpdateRefusal[];
 }
 
-/** An access entry of an EKS cluster, which gives an IAM principal access to the cluster. */
+/** An access entry of type FARGATE_LINUX, which gives a pod execution role access to an EKS cluster. */
 export interface EmulatedAccessEntry {
   readonly principalArn: string;
   /**
@@ -60,12 +60,7 @@ export interface EmulatedAccessEntry {
    */
   readonly principalId: string | undefined;
   readonly arn: string;
-  readonly type: string;
-  readonly username: string;
-  readonly groups: readonly string[];
-  readonly tags: TagMap;
   readonly createdAt: number;
-  readonly modifiedAt: number;
   /**
    * Whether the access entry belongs to a test and not to the manager. An access entry that EKS created belongs to the
    * owner of its role. The check for resources that the manager has left behind ignores the access entries of tests.

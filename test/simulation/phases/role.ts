@@ -34,7 +34,7 @@ const MISCONFIGURED =
 function renewAccessEntry(world: SimulatedWorld, role: string): void {
   const { arn } = world.aws.admin.roles().find(({ name }) => name === role) ?? expect.fail(`there is no role ${role}`);
   world.aws.admin.removeAccessEntry({ cluster: EKS_CLUSTER, principalArn: arn });
-  world.aws.admin.putAccessEntry({ cluster: EKS_CLUSTER, principalArn: arn, type: 'FARGATE_LINUX' });
+  world.aws.admin.putAccessEntry({ cluster: EKS_CLUSTER, principalArn: arn });
   patchWeb(world, { metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
 }
 
@@ -186,7 +186,7 @@ export const ROLES: Phases = {
   'access-entry-outdated': {
     title: 'a new profile whose role has the access entry of a deleted role, which the manager may not read',
     arrange: async (world) => {
-      world.aws.admin.putAccessEntry({ cluster: EKS_CLUSTER, principalArn: ROLE_ARN, type: 'FARGATE_LINUX' });
+      world.aws.admin.putAccessEntry({ cluster: EKS_CLUSTER, principalArn: ROLE_ARN });
       await world.clock.advance(2 * SECOND);
       denyAction(world, 'eks:DescribeAccessEntry');
       await startUntilReady(world);

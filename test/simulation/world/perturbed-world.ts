@@ -239,7 +239,7 @@ export function withoutIds(value: unknown): unknown {
 }
 
 /** The record repeats values of status, and the manager may update it only at the beginning of the next reconcile. */
-const DROPPED = ['uid', 'id', 'resourceVersion', 'creationTimestamp', 'createdAt', 'modifiedAt', RECORD_ANNOTATION];
+const DROPPED = ['uid', 'id', 'resourceVersion', 'creationTimestamp', 'createdAt', RECORD_ANNOTATION];
 const ID_OR_TIME = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}|AROA[A-Z\d]+|\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 function changesIn(world: SimulatedWorld): Readonly<Record<string, number>> {

@@ -1,24 +1,10 @@
 import type { Context, Operations, Output } from '../context.ts';
 import { type AwsError, eksErrors } from '../errors.ts';
-import { type Input, optionalString, stringList, stringMap } from '../input.ts';
+import { type Input, optionalString } from '../input.ts';
 import { versionVisibleAfter } from '../iam/role-visibility.ts';
-import type { EmulatedAccessEntry, EmulatedAccount, EmulatedCluster, EmulatedRole, TagMap } from '../resources.ts';
+import type { EmulatedAccessEntry, EmulatedAccount, EmulatedCluster, EmulatedRole } from '../resources.ts';
 import { Instant } from '../time.ts';
 import { clusterArn, requireCluster } from './clusters.ts';
-import { tagsFault } from './validation.ts';
-
-const types = ['STANDARD', 'EC2_LINUX', 'EC2_WINDOWS', 'FARGATE_LINUX', 'HYBRID_LINUX', 'EC2', 'HYPERPOD_LINUX'];
-
-interface EntryAttributes {
-  readonly principalArn: string;
-  /** The unique id of the IAM role; undefined: the principal is not a role of the account. */
-  readonly principalId: string | undefined;
-  readonly type: string;
-  readonly foreign: boolean;
-  readonly username?: string;
-  readonly groups?: readonly string[];
-  readonly tags?: TagMap;
-}
 
 /**
  * Adds an access entry to an EKS cluster. As in EKS, the entry stays bound to the unique id that the role has now. A
@@ -28,17 +14,12 @@ export function addAccessEntry(
   cluster: EmulatedCluster,
   { account, region, uuid }: { readonly account: EmulatedAccount; readonly region: string; readonly uuid: string },
   now: number,
-  wanted: EntryAttributes,
+  wanted: Pick<EmulatedAccessEntry, 'principalArn' | 'principalId' | 'foreign'>,
 ): EmulatedAccessEntry {
-  const isFargate = wanted.type === 'FARGATE_LINUX';
   const principalName = wanted.principalArn.slice(wanted.principalArn.lastIndexOf('/') + 1);
   const entry: EmulatedAccessEntry = {
     arn: `arn:${account.partition}:eks:${region}:${account.id}:access-entry/${cluster.name}/role/${account.id}/${principalName}/${uuid}`,
-    username: isFargate ? 'system:node:{{SessionName}}' : `arn:${account.partition}:sts::${account.id}`,
-    groups: [],
-    tags: {},
     createdAt: now,
-    modifiedAt: now,
     ...wanted,
   };
   cluster.accessEntries.set(entry.principalArn, entry);
@@ -76,7 +57,6 @@ export function admitPodExecutionRole(
   addAccessEntry(cluster, { account, region: region.name, uuid: state.env.uuid() }, now, {
     principalArn: roleArn,
     principalId: role?.id,
-    type: 'FARGATE_LINUX',
     foreign: role?.foreign ?? true,
   });
 }
@@ -89,7 +69,7 @@ export function canPodsJoin(cluster: EmulatedCluster, account: EmulatedAccount, 
   const role = roleWithArn(account, roleArn);
   if (role === undefined) return false;
   const entry = cluster.authenticationMode === 'CONFIG_MAP' ? undefined : cluster.accessEntries.get(roleArn);
-  if (entry !== undefined) return entry.type === 'FARGATE_LINUX' && entry.principalId === role.id;
+  if (entry !== undefined) return entry.principalId === role.id;
   return cluster.authenticationMode !== 'API' && cluster.awsAuthRoleArns.includes(roleArn);
 }
 
@@ -101,13 +81,13 @@ function entryView(cluster: EmulatedCluster, entry: EmulatedAccessEntry): Output
   return {
     clusterName: cluster.name,
     principalArn: entry.principalArn,
-    kubernetesGroups: entry.groups,
+    kubernetesGroups: [],
     accessEntryArn: entry.arn,
     createdAt: new Instant(entry.createdAt),
-    modifiedAt: new Instant(entry.modifiedAt),
-    tags: entry.tags,
-    username: entry.username,
-    type: entry.type,
+    modifiedAt: new Instant(entry.createdAt),
+    tags: {},
+    username: 'system:node:{{SessionName}}',
+    type: 'FARGATE_LINUX',
   };
 }
 
@@ -138,16 +118,10 @@ function createEntry(input: Input, context: Context): Output {
   const cluster = requireClusterWithEntries(input, context);
   const refuse = (message: string): AwsError => eksErrors.invalidParameter(message, { clusterName: cluster.name });
   const principalArn = optionalString(input, 'principalArn') ?? '';
-  const type = optionalString(input, 'type') ?? 'STANDARD';
-  if (!types.includes(type)) throw refuse(`The type ${type} is not valid.`);
-  const groups = stringList(input, 'kubernetesGroups');
-  const username = optionalString(input, 'username');
-  const tags = stringMap(input, 'tags');
-  const fault = tagsFault(tags);
-  if (fault !== undefined) throw refuse(fault);
-  if (type !== 'STANDARD' && (groups.length > 0 || username !== undefined)) {
-    throw refuse(`Groups and username cannot be set for an access entry of type ${type}.`);
-  }
+  const { type, kubernetesGroups, username, tags } = input;
+  // EKS accepts other types and tags. It refuses groups and a user name for this type.
+  if (type !== 'FARGATE_LINUX' || [kubernetesGroups, username, tags].some((member) => member !== undefined))
+    throw refuse('The emulator knows the type FARGATE_LINUX only, without groups, user name and tags');
   if (cluster.accessEntries.has(principalArn)) {
     throw eksErrors.resourceInUse('The specified access entry resource is already in use on this cluster.', {
       clusterName: cluster.name,
@@ -160,10 +134,7 @@ function createEntry(input: Input, context: Context): Output {
   const entry = addAccessEntry(cluster, { account, region: region.name, uuid: state.env.uuid() }, now, {
     principalArn,
     principalId: role.id,
-    type,
     foreign: principal.foreign,
-    ...(type === 'STANDARD' ? { groups, ...(username === undefined ? {} : { username }) } : {}),
-    tags,
   });
   return { accessEntry: entryView(cluster, entry) };
 }
