@@ -55,18 +55,13 @@ export interface AccessEntryView extends Omit<EmulatedAccessEntry, 'principalId'
 export interface RoleView {
   readonly account: string;
   readonly name: string;
-  readonly path: string;
   readonly arn: string;
   readonly id: string;
-  readonly createdAt: number;
   /** The trust policy as JSON text, not percent-encoded. */
   readonly trustPolicy: string;
-  readonly description: string;
   readonly permissionsBoundary?: string;
   readonly tags: TagMap;
   readonly attachedPolicies: readonly string[];
-  readonly inlinePolicies: readonly string[];
-  readonly instanceProfiles: readonly string[];
   readonly foreign: boolean;
 }
 
@@ -130,19 +125,12 @@ export function viewRole(account: EmulatedAccount, role: EmulatedRole): RoleView
   return {
     account: account.id,
     name: role.name,
-    path: role.path,
     arn: role.arn,
     id: role.id,
-    createdAt: role.createdAt,
     trustPolicy: version.trustPolicy,
-    description: version.description,
     ...(version.permissionsBoundary === undefined ? {} : { permissionsBoundary: version.permissionsBoundary }),
     tags: version.tags,
     attachedPolicies: version.attachedPolicies,
-    inlinePolicies: Object.keys(version.inlinePolicies),
-    instanceProfiles: [...account.instanceProfiles.values()]
-      .filter(({ roles }) => roles.includes(role.name))
-      .map(({ name }) => name),
     foreign: role.foreign,
   };
 }

@@ -118,8 +118,6 @@ export interface RoleVersion {
   readonly since: number;
   readonly trustPolicy: string;
   readonly description: string;
-  /** The maximum duration of a session of the role, in seconds. */
-  readonly maxSessionDuration: number;
   readonly permissionsBoundary?: string;
   readonly tags: TagMap;
   readonly attachedPolicies: readonly string[];

@@ -4,7 +4,7 @@ import { type Input, optionalString } from '../input.ts';
 import { versionVisibleAfter } from '../iam/role-visibility.ts';
 import type { EmulatedAccessEntry, EmulatedAccount, EmulatedCluster, EmulatedRole } from '../resources.ts';
 import { Instant } from '../time.ts';
-import { clusterArn, requireCluster } from './clusters.ts';
+import { clusterResource, requireCluster } from './clusters.ts';
 
 /**
  * Adds an access entry to an EKS cluster. As in EKS, the entry stays bound to the unique id that the role has now. A
@@ -158,9 +158,6 @@ function entryResource(input: Input, context: Context): string {
     `arn:${partition}:eks:${context.region.name}:${account}:access-entry/${clusterName}/role/${account}/${role}/*`
   );
 }
-
-const clusterResource = (input: Input, context: Context): string =>
-  clusterArn(context, optionalString(input, 'clusterName') ?? '');
 
 export const accessEntryOperations: Operations = {
   CreateAccessEntry: { resource: clusterResource, run: createEntry, mutates: true },

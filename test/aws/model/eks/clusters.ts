@@ -4,9 +4,13 @@ import { type Input, optionalString } from '../input.ts';
 import { Instant } from '../time.ts';
 import type { EmulatedAccount, EmulatedCluster, EmulatedRegion } from '../resources.ts';
 
-export function clusterArn(context: Context, name: string): string {
+function clusterArn(context: Context, name: string): string {
   return `arn:${context.principal.partition}:eks:${context.region.name}:${context.principal.account}:cluster/${name}`;
 }
+
+/** The ARN of the EKS cluster in a request about something in the cluster. */
+export const clusterResource = (input: Input, context: Context): string =>
+  clusterArn(context, optionalString(input, 'clusterName') ?? '');
 
 export function requireCluster(input: Input, member: string, context: Context): EmulatedCluster {
   const name = optionalString(input, member) ?? '';

@@ -5,7 +5,7 @@ import { checkProfileName, readSelectors, tagsFault } from './validation.ts';
 import { checkPodExecutionRole } from './pod-execution-role.ts';
 import { admitPodExecutionRole } from './access-entries.ts';
 import { checkSubnets, subnetsToUse } from './subnets.ts';
-import { clusterArn, requireCluster } from './clusters.ts';
+import { clusterResource, requireCluster } from './clusters.ts';
 import { Instant } from '../time.ts';
 import type { EmulatedCluster, EmulatedProfile, UpdateRefusal, ProfileSelector, TagMap } from '../resources.ts';
 
@@ -200,9 +200,6 @@ function profileResource(input: Input, context: Context): string {
   const { partition, account } = context.principal;
   return known?.arn ?? `arn:${partition}:eks:${context.region.name}:${account}:fargateprofile/${clusterName}/${name}/*`;
 }
-
-const clusterResource = (input: Input, context: Context): string =>
-  clusterArn(context, optionalString(input, 'clusterName') ?? '');
 
 export const profileOperations: Operations = {
   CreateFargateProfile: { resource: clusterResource, run: createProfile, mutates: true },

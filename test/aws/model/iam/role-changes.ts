@@ -12,7 +12,6 @@ export interface RoleAttributes {
   readonly trustPolicy: string;
   readonly foreign: boolean;
   readonly description?: string;
-  readonly maxSessionDuration?: number;
   readonly permissionsBoundary?: string;
   readonly tags?: TagMap;
   readonly attachedPolicies?: readonly string[];
@@ -31,7 +30,6 @@ export function addRole(account: EmulatedAccount, env: ModelEnv, now: number, wa
         since: now,
         trustPolicy: wanted.trustPolicy,
         description: wanted.description ?? '',
-        maxSessionDuration: wanted.maxSessionDuration ?? 3600,
         ...(wanted.permissionsBoundary === undefined ? {} : { permissionsBoundary: wanted.permissionsBoundary }),
         tags: wanted.tags ?? {},
         attachedPolicies: wanted.attachedPolicies ?? [],

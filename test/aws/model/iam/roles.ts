@@ -1,6 +1,6 @@
 import type { Context, Operations, Output } from '../context.ts';
-import { constraintViolated, iamErrors } from '../errors.ts';
-import { type Input, optionalInteger, optionalString } from '../input.ts';
+import { iamErrors } from '../errors.ts';
+import { type Input, optionalString } from '../input.ts';
 import { rolesForRead, noSuchRole, roleForRead, roleForWrite, roleResource } from './role-lookup.ts';
 import { policyExists } from './managed-policies.ts';
 import { page } from './paging.ts';
@@ -16,6 +16,9 @@ import { readTrustPolicy } from './trust-policy.ts';
 // trust policy does not count.
 const MAX_TRUST_POLICY_SIZE = 2_048;
 const MAX_TAGS = 50;
+
+/** IAM's default for the maximum duration of a session of a role, in seconds. All roles of the emulator have it. */
+export const MAX_SESSION_SECONDS = 3_600;
 
 /** Percent-encodes the text by RFC 3986. IAM returns policy documents in this encoding. */
 function urlEncode(text: string): string {
@@ -35,7 +38,7 @@ function summary(role: EmulatedRole, version: RoleVersion): Output {
     CreateDate: new Instant(role.createdAt),
     AssumeRolePolicyDocument: urlEncode(version.trustPolicy),
     ...(version.description === '' ? {} : { Description: version.description }),
-    MaxSessionDuration: version.maxSessionDuration,
+    MaxSessionDuration: MAX_SESSION_SECONDS,
   };
 }
 
@@ -67,28 +70,12 @@ function readBoundary(input: Input, context: Context): string | undefined {
   return arn;
 }
 
-/** Reads the maximum session duration of a role: 3600 to 43200 seconds. */
-function readMaxSession(input: Input): number | undefined {
-  const seconds = optionalInteger(input, 'MaxSessionDuration');
-  if (seconds === undefined) return undefined;
-  if (seconds < 3600) {
-    const constraint = 'Member must have value greater than or equal to 3600';
-    throw constraintViolated(String(seconds), 'maxSessionDuration', constraint);
-  }
-  if (seconds > 43_200) {
-    const constraint = 'Member must have value less than or equal to 43200';
-    throw constraintViolated(String(seconds), 'maxSessionDuration', constraint);
-  }
-  return seconds;
-}
-
 function createRole(input: Input, context: Context): Output {
   const { account, state, now, principal } = context;
   const name = requiredName(input, 'RoleName', ROLE_NAME_LIMIT);
   const path = optionalPath(input);
   const trustPolicy = readTrust(input, 'AssumeRolePolicyDocument');
   const permissionsBoundary = readBoundary(input, context);
-  const maxSessionDuration = readMaxSession(input);
   const tags = readTags(input);
   if (account.roles.has(name.toLowerCase())) {
     throw iamErrors.entityAlreadyExists(`Role with name ${name} already exists.`);
@@ -104,7 +91,6 @@ function createRole(input: Input, context: Context): Output {
     tags,
     foreign: principal.foreign,
     ...(description === undefined ? {} : { description }),
-    ...(maxSessionDuration === undefined ? {} : { maxSessionDuration }),
     ...(permissionsBoundary === undefined ? {} : { permissionsBoundary }),
   });
   return { Role: view(role, currentVersion(role)) };

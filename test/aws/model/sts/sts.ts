@@ -3,6 +3,7 @@ import { constraintViolated, iamErrors } from '../errors.ts';
 import { type Input, optionalInteger, optionalString, recordList } from '../input.ts';
 import { requiredText } from '../iam/name-limits.ts';
 import { currentVersion } from '../iam/role-visibility.ts';
+import { MAX_SESSION_SECONDS } from '../iam/roles.ts';
 import { Instant } from '../time.ts';
 import { allowsAssume } from '../iam/trust-policy.ts';
 
@@ -77,8 +78,7 @@ function assumeRole(input: Input, context: Context): Output {
   if (account === undefined || role === undefined || role.arn !== roleArn || parts[1] !== principal.partition) {
     throw denied;
   }
-  const version = currentVersion(role);
-  const trusted = allowsAssume(version.trustPolicy, {
+  const trusted = allowsAssume(currentVersion(role).trustPolicy, {
     principal: { arn: principal.session?.roleArn ?? principal.arn, account: principal.account },
     context: {
       'aws:principalarn': principal.session?.roleArn ?? principal.arn,
@@ -93,7 +93,7 @@ function assumeRole(input: Input, context: Context): Output {
       'The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role chaining',
     );
   }
-  if (seconds > version.maxSessionDuration) {
+  if (seconds > MAX_SESSION_SECONDS) {
     throw iamErrors.validation('The requested DurationSeconds exceeds the MaxSessionDuration set for this role.');
   }
 
