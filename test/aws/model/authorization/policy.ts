@@ -1,5 +1,5 @@
 import { isRecord } from '../input.ts';
-import { matchesGlob } from '../iam/trust-policy.ts';
+import { matchesGlob, texts } from '../iam/trust-policy.ts';
 
 /**
  * A question for an IAM identity policy: may the caller perform this action on this resource? `context` has the values
@@ -111,9 +111,4 @@ function isMet({ operator, key, values }: PolicyCondition, context: Question['co
     texts(found).length > 0 &&
     texts(found).every((value) => values.some((wanted) => compare(wanted, value)))
   );
-}
-
-function texts(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value];
-  return Array.isArray(value) ? value.flatMap(texts) : [];
 }

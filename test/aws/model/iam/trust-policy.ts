@@ -23,7 +23,8 @@ interface Condition {
   readonly values: readonly string[];
 }
 
-function texts(value: unknown): readonly string[] {
+/** Returns the values of a policy element, which can be a single value or a list. */
+export function texts(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];
   return Array.isArray(value) ? value.flatMap(texts) : [];
@@ -112,25 +113,16 @@ export function arnLike(pattern: string, arn: string): boolean {
 
 const operators: Readonly<Record<string, (expected: string, actual: string) => boolean>> = {
   StringEquals: (expected, actual) => expected === actual,
-  StringEqualsIgnoreCase: (expected, actual) => expected.toLowerCase() === actual.toLowerCase(),
   StringLike: matchesGlob,
   ArnEquals: arnLike,
   ArnLike: arnLike,
 };
 
-function holds(condition: Condition, context: AssumeRequest['context']): boolean {
-  const ifExists = condition.operator.endsWith('IfExists');
-  const operator = ifExists ? condition.operator.slice(0, -'IfExists'.length) : condition.operator;
-  const actual = context[condition.key];
-  if (actual === undefined) return ifExists;
-  if (operator.startsWith('StringNot') || operator.startsWith('ArnNot')) {
-    const positive = operators[operator.replace('Not', '')];
-    return positive !== undefined && !condition.values.some((value) => positive(value, actual));
-  }
-  const compare = operators[operator];
+function holds({ operator, key, values }: Condition, context: AssumeRequest['context']): boolean {
+  const [actual, compare] = [context[key], operators[operator]];
   // A condition of a trust policy does not hold if this code does not know its operator. So an Allow statement with
   // such an operator allows nothing.
-  return compare !== undefined && condition.values.some((value) => compare(value, actual));
+  return actual !== undefined && compare !== undefined && values.some((value) => compare(value, actual));
 }
 
 function isMeant(statement: Statement, request: AssumeRequest): boolean {
