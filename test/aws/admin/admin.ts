@@ -186,7 +186,7 @@ export function createAdmin(emulator: Emulator) {
     registerKey: (request: Partial<KeyRequest>): AccessKey =>
       emulator.model.principals.register({ account: defaultAccount, ...request }),
     removeKey: ({ accessKeyId }: { accessKeyId: string }): void => emulator.model.principals.remove(accessKeyId),
-    /** Returns all principals that have an access key, including role sessions with their session policies. */
+    /** Returns all principals that have an access key, including role sessions. */
     principals: (): readonly Principal[] => emulator.model.principals.list(),
     expireSessions: (): void => emulator.model.principals.expireSessions(now()),
     /** Enables or disables an AWS region for all accounts. A disabled region refuses all credentials as unknown. */

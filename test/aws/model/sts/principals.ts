@@ -14,8 +14,6 @@ export interface RoleSession {
   readonly token: string;
   /** The time when the session expires, in milliseconds since the epoch. */
   readonly expiresAt: number;
-  readonly inlinePolicy?: string;
-  readonly policyArns: readonly string[];
 }
 
 /** The IAM user or role session to which an access key belongs. */

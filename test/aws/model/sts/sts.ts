@@ -1,6 +1,6 @@
 import type { Context, Operations, Output } from '../context.ts';
 import { constraintViolated, iamErrors } from '../errors.ts';
-import { type Input, optionalInteger, optionalString, recordList } from '../input.ts';
+import { type Input, optionalInteger, optionalString } from '../input.ts';
 import { requiredText } from '../iam/name-limits.ts';
 import { currentVersion } from '../iam/role-visibility.ts';
 import { MAX_SESSION_SECONDS } from '../iam/roles.ts';
@@ -45,16 +45,16 @@ function readDuration(input: Input): number {
   return seconds;
 }
 
-function readInlinePolicy(input: Input): string | undefined {
+/** The emulator only checks the form of a session policy. The session has all permissions of its role. */
+function checkInlinePolicy(input: Input): void {
   const policy = optionalString(input, 'Policy');
-  if (policy === undefined) return undefined;
+  if (policy === undefined) return;
   checkLength(policy, 'policy', 1, 2048);
   try {
     JSON.parse(policy);
   } catch {
     throw iamErrors.malformedPolicy('The policy is not in the valid JSON format.');
   }
-  return policy;
 }
 
 function assumeRole(input: Input, context: Context): Output {
@@ -62,8 +62,7 @@ function assumeRole(input: Input, context: Context): Output {
   const roleArn = requiredText(input, 'RoleArn');
   const sessionName = readSessionName(input);
   const seconds = readDuration(input);
-  const inlinePolicy = readInlinePolicy(input);
-  const policyArns = recordList(input, 'PolicyArns').map((item) => optionalString(item, 'arn') ?? '');
+  checkInlinePolicy(input);
   const externalId = optionalString(input, 'ExternalId');
   if (externalId !== undefined) checkLength(externalId, 'externalId', 2, 1224);
 
@@ -105,13 +104,7 @@ function assumeRole(input: Input, context: Context): Output {
     account: account.id,
     partition: account.partition,
     foreign: principal.foreign,
-    session: {
-      roleArn,
-      token: state.env.id('', 64),
-      expiresAt,
-      policyArns,
-      ...(inlinePolicy === undefined ? {} : { inlinePolicy }),
-    },
+    session: { roleArn, token: state.env.id('', 64), expiresAt },
   };
   principals.addSession(session);
   return {
@@ -122,7 +115,6 @@ function assumeRole(input: Input, context: Context): Output {
       Expiration: new Instant(expiresAt),
     },
     AssumedRoleUser: { AssumedRoleId: session.userId, Arn: session.arn },
-    ...(inlinePolicy === undefined ? {} : { PackedPolicySize: Math.ceil((inlinePolicy.length / 2048) * 100) }),
   };
 }
 
