@@ -9,6 +9,7 @@ import { AWS_ENDPOINTS } from '../../pkg/cloud/testing/endpoints.ts';
 import { Emulator } from '../aws/emulator.ts';
 import { seededEnv } from '../aws/model/env.ts';
 import { EmulatorRequestHandler } from '../aws/transport/request-handler.ts';
+import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { ACCOUNT, type Aws, type AwsRequest, EKS_CLUSTER, REGION, answerOfAws, arnOfRole, withEnd } from './aws.ts';
 import { sessionOf } from './reconcile.ts';
 
@@ -17,7 +18,6 @@ import { sessionOf } from './reconcile.ts';
 
 const MINUTE = 60_000;
 const CLUSTER = EksClusterName.of(EKS_CLUSTER);
-const POLICY = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';
 const TRUST = JSON.stringify({
   Version: '2012-10-17',
   Statement: [{ Effect: 'Allow', Principal: { Service: 'eks-fargate-pods.amazonaws.com' }, Action: 'sts:AssumeRole' }],
@@ -79,9 +79,9 @@ async function callFor(
     case 'deleteRole':
       return roles.delete(name);
     case 'attach':
-      return roles.attach(name, POLICY);
+      return roles.attach(name, EKS_POLICY);
     case 'detach':
-      return roles.detach(name, POLICY);
+      return roles.detach(name, EKS_POLICY);
     case 'tagRole':
       return roles.tag(name, { team: 'web' });
     case 'untagRole':

@@ -1,8 +1,9 @@
 import type { KubeObject } from 'controller-runtime/client';
 import { fieldAt } from 'controller-runtime/json';
-import { type Condition, FINALIZER, PAUSED_ANNOTATION, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
+import { FINALIZER, PAUSED_ANNOTATION, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { arnOfRole, ownedBy, userOf } from './aws.ts';
-import { conditionsOf } from '../simulation/world/problems.ts';
+import { conditionOf } from '../simulation/world/status-checker.ts';
+import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { isDeleting } from './safety.ts';
 import type { Scenario } from './transitions.ts';
 import { CLUSTER_PATH, CONTROL_PLANE_PATH, pathOf, type World } from './world.ts';
@@ -10,8 +11,6 @@ import { CLUSTER_PATH, CONTROL_PLANE_PATH, pathOf, type World } from './world.ts
 /** Whether an object may stay in a state forever. `as` is e.g. `Ready`, or the reason why its user has to act. */
 export type Rest =
   { readonly kind: 'rests'; readonly as: string } | { readonly kind: 'wrong'; readonly because: string };
-
-const POD_EXECUTION_POLICY = 'arn:aws:iam::aws:policy/AmazonEKSFargatePodExecutionRolePolicy';
 
 /** Judges each object of a state in which the controller and AWS have come to rest. */
 export const restsOf = (world: World, { profiles, stalls }: Scenario): readonly Rest[] =>
@@ -69,7 +68,7 @@ function restWhenReady({ aws }: World, name: string, object: KubeObject): Rest {
   if (used === undefined) return wrong(`${name} is Ready without its role`);
   const [, { by, attached }] = used;
   const additional = (fieldAt(object['spec'], 'roleAdditionalPolicies') ?? []) as readonly string[];
-  const missing = [POD_EXECUTION_POLICY, ...additional].find((each) => !attached.includes(each));
+  const missing = [EKS_POLICY, ...additional].find((each) => !attached.includes(each));
   if (by !== 'stranger' && missing !== undefined) return wrong(`${name} is Ready, and its role lacks ${missing}`);
   const entry = aws.entries[arn];
   if (aws.mode === 'API' && entry?.role !== used[1].serial)
@@ -92,9 +91,6 @@ function restWithout({ aws, ledger }: World, name: string): Rest {
 
 const rests = (as: string): Rest => ({ kind: 'rests', as });
 const wrong = (because: string): Rest => ({ kind: 'wrong', because });
-
-const conditionOf = (object: KubeObject, type: string): Condition | undefined =>
-  conditionsOf(object).find((condition) => condition.type === type);
 
 const reasonsOf = (object: KubeObject): string =>
   ['Ready', 'Reconciling', 'Stalled']
