@@ -102,9 +102,7 @@ function getRole(input: Input, context: Context): Output {
 }
 
 function listRoles(input: Input, context: Context): Output {
-  const prefix = optionalString(input, 'PathPrefix') ?? '/';
-  const roles = rolesForRead(context).filter(({ role }) => role.path.startsWith(prefix));
-  const { items, paging } = page(input, roles);
+  const { items, paging } = page(input, rolesForRead(context));
   return { Roles: items.map(({ role, version }) => summary(role, version)), ...paging };
 }
 
