@@ -98,7 +98,7 @@ async function addStarts(
   all: Transition[],
   world: World,
   index: number,
-  { profiles, managers }: Scenario,
+  { managers }: Scenario,
   passes: Passes,
 ): Promise<void> {
   const manager = world.managers[index];
@@ -115,7 +115,7 @@ async function addStarts(
     const isKnown = cache[pathOf(name)] !== undefined || memory.retries[name] !== undefined;
     if (isKnown && !asleep.includes(name)) await begin('profile', name);
   }
-  if (profiles.length > 0 && !asleep.includes('prod') && index === 0) await begin('teardown', 'prod');
+  if (!asleep.includes('prod') && index === 0) await begin('teardown', 'prod');
 }
 
 async function addAnswers(
