@@ -69,7 +69,6 @@ describe('ReadyKeys with random keys', () => {
             ready = [...ready, item];
           } else if (step.do === 'take') take();
           else finish(running[step.nth % Math.max(1, running.length)]);
-          expect(keys.size).to.equal(ready.length);
         }
         while (ready.length > 0 || running.length > 0) {
           take();

@@ -68,24 +68,17 @@ export class ReadyKeys<Item extends ReadyItem> {
   private readonly slots: Slots;
   private readonly namespaces = new Map<string, Namespace<Item>>();
   private readonly running: Running = { all: 0, low: 0 };
-  private count = 0;
 
   constructor(slots: Slots) {
     this.slots = slots;
   }
 
-  get size(): number {
-    return this.count;
-  }
-
   add(item: Item): void {
-    const items = this.groupOf(item).ready[item.priority];
-    if (!items.has(item.id)) this.count += 1;
-    items.set(item.id, item);
+    this.groupOf(item).ready[item.priority].set(item.id, item);
   }
 
   delete(item: Item): void {
-    if (this.groupOf(item).ready[item.priority].delete(item.id)) this.count -= 1;
+    this.groupOf(item).ready[item.priority].delete(item.id);
     this.forgetIfEmpty(item);
   }
 
@@ -119,7 +112,6 @@ export class ReadyKeys<Item extends ReadyItem> {
     group.ready[item.priority].delete(item.id);
     group.handOuts += 1;
     group.running += 1;
-    this.count -= 1;
     this.countRunning(item, 1);
   }
 

@@ -77,14 +77,14 @@ export class Workqueue {
     this.groupOf = options.groupOf ?? (() => '');
     this.ready = new ReadyKeys(this.slots);
     this.metrics?.registerGauges({
-      depth: () => [...this.items.values()].filter(({ state }) => state.kind === 'ready').length,
+      depth: () => this.length,
       processing: () => [...this.processing.values()].map(({ since }) => this.clock.monotonic() - since),
     });
   }
 
-  /** Counts the keys that wait for a worker. */
+  /** Counts the keys that a worker can take, now or after another worker has called `done` for the same key. */
   get length(): number {
-    return this.ready.size;
+    return [...this.items.values()].filter(({ state }) => state.kind === 'ready').length;
   }
 
   get mostWorkers(): number {
