@@ -6,7 +6,8 @@ import type { Runnable } from '../manager/runnable.ts';
 // test/integration/manager/rbac.test.ts compares all names with docs/metrics.md.
 describe('The metrics', () => {
   it('have the labels and buckets of controller-runtime and client-go', async () => {
-    const metrics = new Metrics();
+    const registry = new Registry();
+    const metrics = new Metrics(registry);
     const controller = metrics.controller('widget');
     controller.setMaxConcurrentReconciles(10);
     controller.recordReconcile('success', 130);
@@ -15,7 +16,7 @@ describe('The metrics', () => {
     queue.recordWorkDuration(3_000);
     queue.registerGauges({ depth: () => 4, processing: () => [1_000, 500] });
     metrics.leaderElection('lease');
-    const text = await metrics.registry.metrics();
+    const text = await registry.metrics();
     const labels = 'name="widget",controller="widget"';
     for (const line of [
       'controller_runtime_reconcile_total{controller="widget",result="success"} 1',

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry, exponentialBuckets } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry, exponentialBuckets } from 'prom-client';
 import type { CountRequest } from '../client/transport.ts';
 import type { Ms } from '../env/clock.ts';
 import type { ReconcileResult } from '../controller/controller.ts';
@@ -20,15 +20,12 @@ export type LeaderElectionMetrics = ReturnType<Metrics['leaderElection']>;
 
 /** Metrics under the names of controller-runtime and client-go, so that existing dashboards work. */
 export class Metrics {
-  /** A registry of its own, not prom-client's global one. */
-  readonly registry: Registry;
   private readonly reconcile;
   private readonly queue;
   private readonly election;
   private readonly queues = new Map<string, QueueGauges>();
 
-  constructor(registry: Registry = new Registry()) {
-    this.registry = registry;
+  constructor(registry: Registry) {
     this.reconcile = reconcileMetrics(registry);
     this.queue = queueMetrics(registry, this.queues);
     this.election = electionMetrics(registry);
