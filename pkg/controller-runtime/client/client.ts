@@ -10,9 +10,6 @@ import type { Transport } from './transport.ts';
 import type { CreateOptions, KubeClient, KubeObject, ObjectKey, Resource } from './types.ts';
 import { watchEvents } from './requests/watch-stream.ts';
 
-/** The page size of client-go's pager. */
-export const PAGE_SIZE = 500;
-
 export interface KubeClientOptions {
   readonly transport: Transport;
   readonly clock: Clock;

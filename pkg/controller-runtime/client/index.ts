@@ -5,7 +5,7 @@ export * from './object-key.ts';
 export * from './errors.ts';
 export * from './permission-remedies.ts';
 export * from './discovery.ts';
-export * from './pages.ts';
+export { listAll, listPages } from './pages.ts';
 export { resourceName } from './requests/paths.ts';
 export {
   type Method,

@@ -1,7 +1,7 @@
 import type { KubeClient, KubeObject, Resource, Selection } from './types.ts';
 
-/** The page size of kubectl. */
-const PAGE_SIZE = 500;
+/** The page size of kubectl and of client-go's pager. */
+export const PAGE_SIZE = 500;
 
 /** Yields all objects. They are listed in pages, so that the API server's answers stay small. @throws KubeError */
 export async function* listPages(
