@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fieldAt, isRecord, textAt } from '../json/record.ts';
+import { fieldAt, isRecord, listAt, textAt } from '../json/record.ts';
 import { withDeadline } from '../async/deadline.ts';
 import { SingleFlight } from '../async/single-flight.ts';
 import { Lru } from '../collections/lru.ts';
@@ -88,12 +88,11 @@ function userOf(status: unknown): User | undefined {
   if (fieldAt(status, 'authenticated') !== true) return undefined;
   const user = fieldAt(status, 'user');
   const uid = textAt(user, 'uid');
-  const groups = fieldAt(user, 'groups');
   const extra = fieldAt(user, 'extra');
   return {
     user: textAt(user, 'username') ?? '',
     ...(uid !== undefined && { uid }),
-    groups: Array.isArray(groups) ? groups.map(toText) : [],
+    groups: listAt(user, 'groups').map(toText),
     extra: isRecord(extra) ? extra : {},
   };
 }

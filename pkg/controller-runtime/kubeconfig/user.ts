@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import type { KubeConfig } from '@kubernetes/client-node';
-import { fieldAt, isRecord, textAt, tryJson, type UnknownRecord } from '../json/record.ts';
+import { fieldAt, isRecord, listAt, textAt, tryJson, type UnknownRecord } from '../json/record.ts';
 import type { Ms } from '../env/clock.ts';
 import { toText } from '../text/error-text.ts';
 
@@ -66,9 +66,9 @@ async function runPlugin(exec: UnknownRecord, folder: string, cluster: UnknownRe
     kind: 'ExecCredential',
     spec: { cluster: exec['provideClusterInfo'] === true ? execClusterOf(cluster) : undefined, interactive: false },
   };
-  const settings = Array.isArray(exec['env']) ? exec['env'].filter(isRecord) : [];
+  const settings = listAt(exec, 'env').filter(isRecord);
   const env = Object.fromEntries(settings.map((entry) => [textAt(entry, 'name') ?? '', textAt(entry, 'value') ?? '']));
-  const running = promisify(execFile)(command, Array.isArray(exec['args']) ? exec['args'].map(toText) : [], {
+  const running = promisify(execFile)(command, listAt(exec, 'args').map(toText), {
     env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
     timeout: KILLED_AFTER,
     killSignal: 'SIGKILL',
@@ -103,13 +103,12 @@ const EXEC_EXTENSION = 'client.authentication.k8s.io/exec';
  * that the file with the certificate authority exists.
  */
 function execClusterOf(cluster: UnknownRecord): UnknownRecord {
-  const { 'certificate-authority': path, extensions, ...settings } = cluster;
-  const all: readonly unknown[] = Array.isArray(extensions) ? extensions : [];
+  const { 'certificate-authority': path, extensions: _, ...settings } = cluster;
   return {
     ...settings,
     ...(typeof path === 'string' && { 'certificate-authority-data': readFileSync(path, 'base64') }),
     config: fieldAt(
-      all.find((each) => fieldAt(each, 'name') === EXEC_EXTENSION),
+      listAt(cluster, 'extensions').find((each) => fieldAt(each, 'name') === EXEC_EXTENSION),
       'extension',
     ),
   };

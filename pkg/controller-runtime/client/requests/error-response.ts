@@ -1,4 +1,4 @@
-import { fieldAt, isRecord, textAt, tryJson } from '../../json/record.ts';
+import { fieldAt, isRecord, listAt, numberAt, textAt, tryJson } from '../../json/record.ts';
 import { MAX_FACT } from '../../text/cut.ts';
 import type { Ms } from '../../env/clock.ts';
 import { redactCredentials } from '../../text/redact.ts';
@@ -15,9 +15,8 @@ interface Status {
 /** Returns `undefined` if the value is not a Status. Cuts a long message, and masks credentials in it. */
 export function decodeStatus(value: unknown): Status | undefined {
   if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
-  const code = typeof value['code'] === 'number' ? value['code'] : 0;
-  const listed = fieldAt(value['details'], 'causes');
-  const causes: readonly unknown[] = Array.isArray(listed) ? listed : [];
+  const code = numberAt(value, 'code') ?? 0;
+  const causes = listAt(value['details'], 'causes');
   // The message about an eviction does not contain the name of the PodDisruptionBudget, but its cause does.
   const budgets = causes.flatMap((cause) =>
     textAt(cause, 'reason') === 'DisruptionBudget' ? (textAt(cause, 'message') ?? []) : [],
