@@ -127,7 +127,7 @@ describe('A candidate', () => {
     const candidate = environment.candidate().start();
     await environment.clock.settle();
     const [line] = candidate.logger.linesWith('Failed to acquire the lease');
-    expect(line?.error).to.have.property('message').that.contains('spec.holderIdentity has the wrong type');
+    expect(line?.error).to.have.property('message').that.contains('spec.holderIdentity: expected string, got 7');
     environment.write(releasedLease());
     await environment.clock.advance(4_400);
     expect(candidate.state).to.equal('leading');

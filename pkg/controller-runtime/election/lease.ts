@@ -3,6 +3,7 @@ import type { Clock, Ms } from '../env/clock.ts';
 import { formatMicroTime } from '../env/timestamp.ts';
 import type { KubeClient, KubeObject, ObjectKey, Resource } from '../client/types.ts';
 import * as s from '../schema/field.ts';
+import { decode, describeProblems } from '../schema/problem.ts';
 
 export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
@@ -17,14 +18,12 @@ const LeaseSpec = s.object({
 });
 export type LeaseSpec = s.TypeOf<typeof LeaseSpec>;
 
-/** Throws an error that lists the fields whose type is wrong. */
+/** Throws an error that describes the fields whose type is wrong. */
 export function leaseSpecOf(object: KubeObject): LeaseSpec {
-  const decoded = LeaseSpec.decode(object['spec'] ?? {});
-  if (isLeft(decoded)) {
-    const fields = decoded.left.map(({ context }) => context.map(({ key }) => key).join('.')).join(', ');
-    throw new Error(`the lease ${object.metadata.name} cannot be read: spec${fields} has the wrong type`);
-  }
-  return decoded.right;
+  const decoded = decode(s.object({ spec: s.optional(LeaseSpec) }), object);
+  if (isLeft(decoded))
+    throw new Error(`the lease ${object.metadata.name} cannot be read: ${describeProblems(decoded.left)}`);
+  return decoded.right.spec ?? {};
 }
 
 export interface LeaseLockOptions {
