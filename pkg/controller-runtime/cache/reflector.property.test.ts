@@ -1,11 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { MemoryLogger } from '../testing/memory-logger.ts';
-import { findServed } from '../client/discovery.ts';
 import { propertyRuns } from '../testing/property-runs.ts';
-import { Reflector } from './reflector.ts';
-import { Store } from './store.ts';
 import { keyFor, newFakeApiEnvironment, widgetKind, type FakeApiEnvironment } from '../testing/fixtures.ts';
+import { startReflector, stopReflectors } from '../testing/running-reflector.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];
 
@@ -80,8 +77,7 @@ describe('Reflector under random writes and failures', () => {
     await fc.assert(
       fc.asyncProperty(fc.integer(), fc.array(action, { maxLength: 60, size: 'max' }), async (seed, actions) => {
         const environment = newFakeApiEnvironment(seed);
-        const { clock, random, client, server } = environment;
-        const store = new Store({ name: 'widgets.example.org', logger: new MemoryLogger() });
+        const { clock, logger, server, store } = startReflector(environment);
         const reported = new Map<string, string>();
         store.onChange((change) => {
           const { name, resourceVersion } = change.object.metadata;
@@ -90,12 +86,6 @@ describe('Reflector under random writes and failures', () => {
           if (change.type === 'deleted') reported.delete(name);
           else reported.set(name, resourceVersion);
         });
-        const logger = new MemoryLogger();
-        const resolve = (signal: AbortSignal) =>
-          findServed(client, { group: 'example.org', plural: 'widgets', versions: ['v1'] }, signal);
-        const reflector = new Reflector({ client, store, resolve, clock, random, logger });
-        const controller = new AbortController();
-        const ended = reflector.run(controller.signal);
 
         for (const what of actions) await perform(environment, what);
         server.serve(widgetKind);
@@ -109,9 +99,9 @@ describe('Reflector under random writes and failures', () => {
         expect(Object.fromEntries(reported)).to.deep.equal(
           Object.fromEntries(listing.objects.map(({ metadata }) => [metadata.name, metadata.resourceVersion])),
         );
-        controller.abort();
-        await ended;
-        expect(clock.pendingTimers()).to.deep.equal([]);
+        const failed = logger.linesWith('A handler of the store failed').map(({ error }) => String(error));
+        expect(failed, 'assertions of the handler').to.deep.equal([]);
+        await stopReflectors();
       }),
       { numRuns: propertyRuns(200) },
     );
