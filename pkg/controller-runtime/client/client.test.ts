@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { errorMessage } from '../text/error-text.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { createKubeClient } from './client.ts';
-import { isExpired, isForbidden, isNoAnswer, isUndecodable, KubeError } from './errors.ts';
+import { isExpired, isForbidden, isNoAnswer, isUndecodable } from './errors.ts';
 import { ByteStream } from '../testing/byte-stream.ts';
 import { json, text } from '../testing/fake-api-server.ts';
-import { keyFor, widget, widgets } from '../testing/fixtures.ts';
+import { failureOf, keyFor, widget, widgets } from '../testing/fixtures.ts';
 import type { TransportRequest, TransportResponse } from './transport.ts';
 import type { WatchEvent } from './types.ts';
 
@@ -26,15 +26,6 @@ function clientOf(respond: Respond) {
     },
   });
   return { client, clock, requests, controller, signal: controller.signal };
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<KubeError> {
-  const failure = await promise.then(
-    () => 'it was fulfilled',
-    (error: unknown) => error,
-  );
-  if (!(failure instanceof KubeError)) return expect.fail(`expected a KubeError, got ${String(failure)}`);
-  return failure;
 }
 
 const status = (code: number, reason: string, message: string, details = {}) => ({

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
-import { isAlreadyExists, isConflict, isInvalid, isNotFound, isNotServed, KubeError } from '../client/errors.ts';
+import { isAlreadyExists, isConflict, isInvalid, isNotFound, isNotServed } from '../client/errors.ts';
 import type { KubeClient, KubeObject, Resource, WatchEvent } from '../client/types.ts';
+import { failureOf } from './fixtures.ts';
 
 /**
  * A client of a real or fake API server that serves the kind Widget: namespaced, any fields, status as a subresource.
@@ -8,15 +9,6 @@ import type { KubeClient, KubeObject, Resource, WatchEvent } from '../client/typ
 export interface Subject {
   readonly client: KubeClient;
   readonly widgets: Resource;
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<KubeError> {
-  const failure = await promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  if (!(failure instanceof KubeError)) expect.fail(`expected a KubeError, got ${String(failure)}`);
-  return failure;
 }
 
 const UNUSED_UID = '11111111-1111-4111-8111-111111111111';

@@ -1,6 +1,8 @@
+import { expect } from 'chai';
 import { VirtualClock } from './virtual-clock.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { createKubeClient } from '../client/client.ts';
+import { KubeError } from '../client/errors.ts';
 import type { KubeClient, KubeObject, Resource } from '../client/types.ts';
 import { FakeApiServer, type FakeKind } from './fake-api-server.ts';
 
@@ -53,4 +55,13 @@ export function widget(
     metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion },
     ...more,
   };
+}
+
+/** Returns the KubeError with which the promise rejects. */
+export async function failureOf(promise: Promise<unknown>): Promise<KubeError> {
+  const failure = await promise.then(
+    () => 'no error',
+    (error: unknown) => error,
+  );
+  return failure instanceof KubeError ? failure : expect.fail(`expected a KubeError, got ${String(failure)}`);
 }
