@@ -3,12 +3,12 @@ import { type Identity, decodeFargateGroup, ROLE_IDENTITY_KIND } from '../../api
 import { right } from 'fp-ts/lib/Either.js';
 import type { TypedLookup } from 'controller-runtime/cache';
 import {
+  createKubeClient,
   errorFromResponse,
   type KubeClient,
   KubeError,
   type KubeObject,
   type ObjectKey,
-  splitLines,
 } from 'controller-runtime/client';
 import { formatText } from 'controller-runtime/log';
 import { VirtualClock } from 'controller-runtime/testing';
@@ -223,10 +223,15 @@ function readSecret(data: Readonly<Record<string, string>>): Promise<unknown> {
   return secrets.read('keys', new AbortController().signal);
 }
 
-async function readInChunks(text: string): Promise<void> {
+/** Watches a kind. The API server sends `text`, in pieces of 64 bytes. */
+async function watchInPieces(text: string): Promise<void> {
   const bytes = Buffer.from(text);
-  const chunks = repeated(bytes.length / 64, (index) => bytes.subarray(index * 64, (index + 1) * 64));
-  for await (const line of splitLines(chunks, () => undefined)) line.charCodeAt(line.length - 1);
+  const body = repeated(Math.ceil(bytes.length / 64), (index) => bytes.subarray(index * 64, (index + 1) * 64));
+  const transport = { host: 'kubernetes', send: async () => ({ status: 200, headers: {}, body }) };
+  const client = createKubeClient({ transport, clock: new VirtualClock() });
+  const options = { resourceVersion: '1', timeoutSeconds: 60, signal: new AbortController().signal };
+  for await (const event of client.watch({ ...INSTANCE_GROUPS, version: 'v1' }, options))
+    expect(event.type).to.equal('ADDED');
 }
 
 /** Returns the work of comparing an object with others of its EKS cluster, and of reporting the result. */
@@ -579,8 +584,8 @@ const INPUTS: readonly Input[] = [
     name: 'an object that arrives in small pieces',
     size: OBJECT,
     prepare: (size) => {
-      const line = `${JSON.stringify({ text: 'x'.repeat(size) })}\n`;
-      return () => readInChunks(line);
+      const line = `${JSON.stringify({ type: 'ADDED', object: kubeObject({ text: 'x'.repeat(size) }) })}\n`;
+      return () => watchInPieces(line);
     },
   },
 ];

@@ -18,4 +18,3 @@ export {
 } from './transport.ts';
 export { type Eviction, type Evictions, newEvictions } from './evictions.ts';
 export { errorFromResponse } from './requests/error-response.ts';
-export { splitLines } from './requests/watch-stream.ts';

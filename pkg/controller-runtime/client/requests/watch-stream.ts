@@ -31,7 +31,7 @@ export async function* watchEvents(options: WatchStreamOptions): AsyncGenerator<
   try {
     const response = await openWatch(options, stream);
     isOpen = true;
-    for await (const line of splitLines(response.body, failOnIncompleteLine)) {
+    for await (const line of splitLines(response.body)) {
       if (isAborted(signal)) return;
       yield decodeWatchEvent(doing, line);
     }
@@ -65,18 +65,11 @@ async function openWatch(
   }
 }
 
-function failOnIncompleteLine(): never {
-  throw new Error('the connection ended within an event');
-}
-
 const interruptedError = (doing: string, cause: unknown): KubeError =>
   new KubeError(`${doing}: interrupted`, { status: 0, reason: 'Interrupted', cause });
 
-/** Yields the lines of the body except empty ones. Calls `onRest` with the text after the last newline. */
-export async function* splitLines(
-  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  onRest: (rest: string) => void,
-): AsyncGenerator<string> {
+/** Yields the lines of the body except empty ones. Throws if the last line has no newline. */
+async function* splitLines(body: TransportResponse['body']): AsyncGenerator<string> {
   // The decoder keeps the bytes of an incomplete character for the next chunk.
   const decoder = new TextDecoder();
   let rest = '';
@@ -92,5 +85,5 @@ export async function* splitLines(
     rest += text.slice(start);
   }
   rest += decoder.decode();
-  if (rest !== '') onRest(rest);
+  if (rest !== '') throw new Error('the connection ended within an event');
 }
