@@ -21,15 +21,6 @@ describe('Lru', () => {
       expect(keysOf(cache)).to.deep.equal(['a', 'd']);
       expect(cache.get('b')).to.equal(undefined);
     });
-
-    it('does not count a peek as a use', () => {
-      const cache = new Lru<number>({ maxEntries: 2 });
-      cache.set('a', 1);
-      cache.set('b', 2);
-      expect(cache.peek('a')).to.equal(1);
-      cache.set('c', 3);
-      expect(cache.peek('a')).to.equal(undefined);
-    });
   });
 
   describe('with expiry after the last use', () => {
