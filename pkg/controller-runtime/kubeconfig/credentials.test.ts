@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { stringify } from 'yaml';
+import { kubeconfigOf } from '../testing/fixtures.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { CredentialSource } from './credentials.ts';
 import { KubeconfigError, loadKubeconfig } from './kubeconfig.ts';
@@ -25,18 +25,8 @@ describe('CredentialSource', () => {
   afterEach(() => rmSync(dir, { recursive: true }));
 
   const write = (name: string, content: string): void => writeFileSync(join(dir, name), content);
-  const configure = (user: object): void =>
-    write(
-      'config',
-      stringify({
-        'current-context': 'x',
-        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-        clusters: [
-          { name: 'c', cluster: { server: 'https://c', 'certificate-authority': 'ca.crt', 'tls-server-name': 'n' } },
-        ],
-        users: [{ name: 'u', user }],
-      }),
-    );
+  const cluster = { server: 'https://c', 'certificate-authority': 'ca.crt', 'tls-server-name': 'n' };
+  const configure = (user: object): void => write('config', kubeconfigOf(cluster, user));
   const newSource = (): CredentialSource =>
     new CredentialSource(() => {
       loads += 1;

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { stringify } from 'yaml';
 import { startConnectProxy } from '../testing/connect-proxy.ts';
+import { kubeconfigOf } from '../testing/fixtures.ts';
 import { errorMessage } from '../text/error-text.ts';
 import { systemClock } from '../env/system.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
@@ -42,23 +42,10 @@ describe('connect', () => {
     rmSync(dir, { recursive: true });
   });
 
-  /** Writes a kubeconfig for the test server and returns its path. */
-  function kubeconfig(user: object, cluster: object = {}, path = ''): string {
+  const open = (user: object, { cluster = {}, path = '', clock = systemClock } = {}): ApiServerConnections => {
     const file = join(dir, 'config');
     const url = `http://127.0.0.1:${port()}${path}`;
-    writeFileSync(
-      file,
-      stringify({
-        'current-context': 'x',
-        contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-        clusters: [{ name: 'c', cluster: { server: url, 'insecure-skip-tls-verify': true, ...cluster } }],
-        users: [{ name: 'u', user }],
-      }),
-    );
-    return file;
-  }
-  const open = (user: object, { cluster = {}, path = '', clock = systemClock } = {}): ApiServerConnections => {
-    const file = kubeconfig(user, cluster, path);
+    writeFileSync(file, kubeconfigOf({ server: url, 'insecure-skip-tls-verify': true, ...cluster }, user));
     transport = connect({ load: () => loadKubeconfig({ path: file, env: {}, home: dir }), clock });
     return transport;
   };

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { stringify } from 'yaml';
 import { VirtualClock } from './virtual-clock.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { createKubeClient } from '../client/client.ts';
@@ -65,3 +66,12 @@ export async function failureOf(promise: Promise<unknown>): Promise<KubeError> {
   );
   return failure instanceof KubeError ? failure : expect.fail(`expected a KubeError, got ${String(failure)}`);
 }
+
+/** Returns a kubeconfig with one cluster and one user. */
+export const kubeconfigOf = (cluster: object, user: object): string =>
+  stringify({
+    'current-context': 'x',
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'u', user }],
+  });
