@@ -1,4 +1,5 @@
 import type { Clock, Ms, Timer } from '../env/clock.ts';
+import { keyText } from '../client/object-key.ts';
 import type { ObjectKey } from '../client/types.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { ReadyKeys, isHigher, type QueuePriority, type ReadyItem, type Slots } from './ready-keys.ts';
@@ -93,7 +94,7 @@ export class Workqueue {
 
   add(key: ObjectKey, priority: QueuePriority = 'normal'): void {
     if (this.shuttingDown) return;
-    const id = idOf(key);
+    const id = keyText(key);
     const item = this.items.get(id);
     if (item === undefined) return this.makeReady({ key, priority, state: this.readyState() });
     raisePriority(item, priority);
@@ -110,7 +111,7 @@ export class Workqueue {
    */
   addAfter(key: ObjectKey, delay: Ms, priority?: QueuePriority): void {
     if (this.shuttingDown) return;
-    const id = idOf(key);
+    const id = keyText(key);
     const chosen = priority ?? (this.processing.get(id)?.ready.priority === 'low' ? 'low' : 'normal');
     if (!(delay > 0)) return this.add(key, chosen);
     this.metrics?.recordRetry();
@@ -130,7 +131,7 @@ export class Workqueue {
 
   /** Adds the key after its backoff, which doubles at each call until `forget`. */
   addRateLimited(key: ObjectKey): void {
-    const id = idOf(key);
+    const id = keyText(key);
     const failures = this.failures.get(id) ?? 0;
     this.failures.set(id, failures + 1);
     this.addAfter(key, Math.min(BASE_BACKOFF * 2 ** failures, MAX_BACKOFF));
@@ -138,7 +139,7 @@ export class Workqueue {
 
   /** Resets only the backoff. The key stays queued. */
   forget(key: ObjectKey): void {
-    this.failures.delete(idOf(key));
+    this.failures.delete(keyText(key));
   }
 
   /** The worker must call `done` for the key. Returns `undefined` after `shutDown` when no key can be handed out. */
@@ -150,7 +151,7 @@ export class Workqueue {
   }
 
   done(key: ObjectKey): void {
-    const id = idOf(key);
+    const id = keyText(key);
     const processed = this.processing.get(id);
     if (processed === undefined) return;
     this.processing.delete(id);
@@ -189,7 +190,7 @@ export class Workqueue {
   }
 
   private makeReady(item: Item): void {
-    const id = idOf(item.key);
+    const id = keyText(item.key);
     this.items.set(id, item);
     this.metrics?.recordAdd();
     if (this.processing.has(id)) return;
@@ -202,7 +203,7 @@ export class Workqueue {
   private enterReady(item: Item): void {
     const { key, priority, state } = item;
     const readySince = state.kind === 'ready' ? state.since : this.clock.monotonic();
-    const ready = { id: idOf(key), key, namespace: key.namespace, group: this.groupOf(key), priority, readySince };
+    const ready = { id: keyText(key), key, namespace: key.namespace, group: this.groupOf(key), priority, readySince };
     item.ready = ready;
     this.ready.add(ready);
   }
@@ -238,6 +239,3 @@ function raisePriority(item: Item, priority: QueuePriority): void {
   const current = item.ready?.priority ?? item.priority;
   item.priority = isHigher(priority, current) ? priority : current;
 }
-
-/** Unique, because namespaces and names do not contain slashes. */
-const idOf = ({ namespace, name }: ObjectKey): string => `${namespace}/${name}`;
