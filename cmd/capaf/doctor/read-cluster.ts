@@ -123,7 +123,7 @@ async function missingOf(client: KubeClient, role: RbacRole, { namespace, name }
     const isAllowed = fieldAt(fieldAt(await client.review(REVIEWS, review, { signal }), 'status'), 'allowed');
     const { verb, group, resource, subresource } = attributes;
     const plural = subresource === '' ? resource : `${resource}/${subresource}`;
-    return isAllowed === true ? [] : [{ verb, of: resourceName({ group, version: '', plural }) }];
+    return isAllowed === true ? [] : [{ verb, of: resourceName({ group, plural }) }];
   });
   const byResource = Map.groupBy((await Promise.all(denied)).flat(), ({ of }) => of);
   return [...byResource].map(([of, all]) => `${[...new Set(all.map(({ verb }) => verb))].join(', ')} ${of}`);

@@ -2,13 +2,14 @@ import { isRecord } from '../json/record.ts';
 import type { Clock, Ms } from '../env/clock.ts';
 import { sleep } from '../async/deadline.ts';
 import type { Random } from '../env/random.ts';
+import { resourceName } from '../client/requests/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../client/transport.ts';
 import type { KubeObject, ObjectKey } from '../client/types.ts';
 import { BUILT_IN, discoveryDocument } from './fake-kinds.ts';
 import { matchesSelector, FakeWatch, inVersion, newStatus, type Target } from './fake-watch.ts';
 import {
   FakeStorage,
-  idOf,
+  apiVersionOf,
   recordAt,
   FakeStorageError,
   type FakeKind,
@@ -55,7 +56,7 @@ export class FakeApiServer implements Transport {
   intercept: Intercept = () => undefined;
   /** Sends an event to the watches. */
   notify = (event: StoredEvent): void => {
-    for (const watch of this.watches) if (idOf(watch.kind) === idOf(event.kind)) watch.deliver(event);
+    for (const watch of this.watches) if (resourceName(watch.kind) === resourceName(event.kind)) watch.deliver(event);
   };
   private readonly clock: Clock;
   private readonly random: Random;
@@ -196,7 +197,7 @@ export class FakeApiServer implements Transport {
     if (next !== undefined) this.pages.set(next, { items: rest, version: snapshot.version });
     return {
       kind: `${kind.kind}List`,
-      apiVersion: kind.group === '' ? version : `${kind.group}/${version}`,
+      apiVersion: apiVersionOf(kind, version),
       metadata: { resourceVersion: String(snapshot.version), ...(next === undefined ? {} : { continue: next }) },
       items: snapshot.items.slice(0, cut).map((object) => inVersion(object, kind, version)),
     };

@@ -1,4 +1,4 @@
-import type { FakeKind, FakeJson } from './fake-storage.ts';
+import { apiVersionOf, type FakeKind, type FakeJson } from './fake-storage.ts';
 
 /** The built-in kinds that every FakeApiServer serves. */
 export const BUILT_IN: readonly FakeKind[] = [
@@ -32,7 +32,7 @@ function resourcesDocument(group: string, version: string, kinds: readonly FakeK
   return {
     kind: 'APIResourceList',
     apiVersion: 'v1',
-    groupVersion: group === '' ? version : `${group}/${version}`,
+    groupVersion: apiVersionOf({ group }, version),
     resources: kinds.flatMap(({ plural, kind, namespaced = true, status = true }) => [
       { name: plural, kind, namespaced, verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'] },
       ...(status ? [{ name: `${plural}/status`, kind, namespaced, verbs: ['get', 'patch', 'update'] }] : []),

@@ -4,6 +4,7 @@ import type { Random } from '../env/random.ts';
 import { formatTimestamp } from '../env/timestamp.ts';
 import { applyMergePatch, jsonEqual } from '../json/patches.ts';
 import { keyOf, keyText } from '../client/object-key.ts';
+import { resourceName } from '../client/requests/paths.ts';
 import type { KubeObject, ObjectKey } from '../client/types.ts';
 
 /** A kind that FakeApiServer serves. */
@@ -78,12 +79,12 @@ export class FakeStorage {
   }
 
   get(kind: FakeKind, key: ObjectKey): KubeObject | undefined {
-    return this.objects.get(idOf(kind))?.get(keyText(key));
+    return this.objects.get(resourceName(kind))?.get(keyText(key));
   }
 
   /** Returns the objects, sorted by the text `<namespace>/<name>`. */
   list(kind: FakeKind, namespace = ''): readonly KubeObject[] {
-    return [...(this.objects.get(idOf(kind)) ?? new Map<string, KubeObject>())]
+    return [...(this.objects.get(resourceName(kind)) ?? new Map<string, KubeObject>())]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, object]) => object)
       .filter(({ metadata }) => namespace === '' || metadata.namespace === namespace);
@@ -100,7 +101,7 @@ export class FakeStorage {
   }
 
   since(kind: FakeKind, version: number): readonly StoredEvent[] {
-    return this.history.filter((event) => idOf(event.kind) === idOf(kind) && event.version > version);
+    return this.history.filter((event) => resourceName(event.kind) === resourceName(kind) && event.version > version);
   }
 
   listen(listener: (event: StoredEvent) => void): () => void {
@@ -116,7 +117,7 @@ export class FakeStorage {
       throw new FakeStorageError(400, 'BadRequest', 'resourceVersion should not be set on objects to be created');
     const key = { namespace, name };
     if (this.get(kind, key) !== undefined)
-      throw new FakeStorageError(409, 'AlreadyExists', `${idOf(kind)} "${name}" already exists`);
+      throw new FakeStorageError(409, 'AlreadyExists', `${resourceName(kind)} "${name}" already exists`);
     const { status: _, ...withoutStatus } = body;
     const object = this.admit(kind, undefined, {
       ...(kind.status === false ? body : withoutStatus),
@@ -208,7 +209,7 @@ export class FakeStorage {
   }
 
   private admit(kind: FakeKind, known: KubeObject | undefined, body: FakeJson): KubeObject {
-    const apiVersion = `${kind.group === '' ? '' : `${kind.group}/`}${kind.versions[0] ?? ''}`;
+    const apiVersion = apiVersionOf(kind, kind.versions[0] ?? '');
     // This drops undefined fields and copies the caller's objects.
     const copy: unknown = JSON.parse(JSON.stringify({ ...body, apiVersion, kind: kind.kind }));
     const object = isRecord(copy) ? (kind.prepare?.(copy) ?? copy) : {};
@@ -223,7 +224,8 @@ export class FakeStorage {
 
   private require(kind: FakeKind, key: ObjectKey): KubeObject {
     const known = this.get(kind, key);
-    if (known === undefined) throw new FakeStorageError(404, 'NotFound', `${idOf(kind)} "${key.name}" not found`);
+    if (known === undefined)
+      throw new FakeStorageError(404, 'NotFound', `${resourceName(kind)} "${key.name}" not found`);
     return known;
   }
 
@@ -235,8 +237,8 @@ export class FakeStorage {
   ): KubeObject {
     this.version += 1;
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(this.version) } };
-    const objects = this.objects.get(idOf(kind)) ?? new Map<string, KubeObject>();
-    this.objects.set(idOf(kind), objects);
+    const objects = this.objects.get(resourceName(kind)) ?? new Map<string, KubeObject>();
+    this.objects.set(resourceName(kind), objects);
     if (type === 'DELETED') objects.delete(keyText(keyOf(stored)));
     else objects.set(keyText(keyOf(stored)), stored);
     const event = { version: this.version, kind, type, object: stored, previous };
@@ -246,11 +248,11 @@ export class FakeStorage {
   }
 }
 
-/** Returns an ID such as `widgets.example.org`. */
-export const idOf = (kind: FakeKind): string => (kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`);
+export const apiVersionOf = ({ group }: Pick<FakeKind, 'group'>, version: string): string =>
+  group === '' ? version : `${group}/${version}`;
 
 const conflict = (kind: FakeKind, { name }: ObjectKey, why: string): FakeStorageError =>
-  new FakeStorageError(409, 'Conflict', `Operation cannot be fulfilled on ${idOf(kind)} "${name}": ${why}`);
+  new FakeStorageError(409, 'Conflict', `Operation cannot be fulfilled on ${resourceName(kind)} "${name}": ${why}`);
 
 const invalid = (kind: FakeKind, { name }: ObjectKey, why: string): FakeStorageError =>
   new FakeStorageError(

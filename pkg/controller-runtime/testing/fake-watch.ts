@@ -2,7 +2,7 @@ import { textAt } from '../json/record.ts';
 import type { Clock, Ms, Timer } from '../env/clock.ts';
 import type { KubeObject, ObjectKey } from '../client/types.ts';
 import { ByteStream } from './byte-stream.ts';
-import type { FakeJson, FakeKind, FakeStorage, StoredEvent } from './fake-storage.ts';
+import { apiVersionOf, type FakeJson, type FakeKind, type FakeStorage, type StoredEvent } from './fake-storage.ts';
 
 /** The time between two bookmarks of a watch: about a minute in kube-apiserver. */
 const BOOKMARK_PERIOD: Ms = 60_000;
@@ -151,9 +151,6 @@ export const inVersion = (object: KubeObject, kind: FakeKind, version: string): 
   ...object,
   apiVersion: apiVersionOf(kind, version),
 });
-
-const apiVersionOf = (kind: FakeKind, version: string): string =>
-  kind.group === '' ? version : `${kind.group}/${version}`;
 
 export const newStatus = (code: number, reason: string, message: string): FakeJson => ({
   kind: 'Status',

@@ -3,6 +3,6 @@ export * from './virtual-clock.ts';
 export * from './seeded-random.ts';
 export * from './memory-logger.ts';
 export * from './fake-api-server.ts';
-export { type StoredEvent, FakeStorage } from './fake-storage.ts';
+export type { StoredEvent } from './fake-storage.ts';
 export * from './connect-proxy.ts';
 export * from './property-runs.ts';

@@ -1,7 +1,8 @@
 import type { ObjectKey, Resource } from '../types.ts';
 
 /** Returns the name that CRDs and the API server's messages use, e.g. `clusters.cluster.x-k8s.io`. */
-export const resourceName = ({ group, plural }: Resource): string => (group === '' ? plural : `${plural}.${group}`);
+export const resourceName = ({ group, plural }: Omit<Resource, 'version'>): string =>
+  group === '' ? plural : `${plural}.${group}`;
 
 /** The namespace `''` means all namespaces, or a cluster-scoped kind. */
 export function collectionPath({ group, version, plural }: Resource, namespace: string): string {
