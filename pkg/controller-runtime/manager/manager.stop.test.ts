@@ -25,7 +25,7 @@ describe('The manager at its end', () => {
       await new Promise<void>((resolve) => harness.clock.after(1_000, resolve));
       throw new Error('out of memory');
     };
-    harness.manager.add('controller', harness.doing('controller', fails));
+    harness.manager.add('controller', { name: 'controller', run: fails });
     harness.run();
     await harness.clock.advance(1_000);
     expect(harness.error).to.equal('running controller: out of memory');
@@ -35,10 +35,7 @@ describe('The manager at its end', () => {
   });
 
   it('fails when a part ends early', async () => {
-    harness.manager.add(
-      'controller',
-      harness.doing('controller', async () => {}),
-    );
+    harness.manager.add('controller', { name: 'controller', run: async () => {} });
     harness.run();
     await harness.clock.settle();
     expect(harness.error).to.equal('controller ended before the manager was told to stop');
@@ -46,8 +43,8 @@ describe('The manager at its end', () => {
   });
 
   it('fails with the error of a server that cannot listen, before it starts other parts', async () => {
-    const cannot = harness.doing('probes', () => Promise.reject(new Error('the port is taken')));
-    harness.manager.add('server', { ...cannot, started: () => new Promise(() => {}) });
+    const run = (): Promise<never> => Promise.reject(new Error('the port is taken'));
+    harness.manager.add('server', { name: 'probes', run, started: () => new Promise(() => {}) });
     harness.manager.add('cache', harness.part('clusters'));
     harness.run();
     await harness.clock.settle();
@@ -141,12 +138,12 @@ describe('The manager at its end', () => {
       await aborted(signal);
       throw new Error('half way');
     };
-    harness.manager.add('controller', harness.doing('events', fails));
+    harness.manager.add('controller', { name: 'events', run: fails });
     const throwsReason = async (signal: AbortSignal): Promise<void> => {
       await aborted(signal);
       throw signal.reason;
     };
-    harness.manager.add('controller', harness.doing('controller', throwsReason));
+    harness.manager.add('controller', { name: 'controller', run: throwsReason });
     harness.run();
     await harness.clock.settle();
     await harness.stop();

@@ -59,10 +59,6 @@ export class ManagerHarness {
     };
   }
 
-  doing(name: string, work: (signal: AbortSignal) => Promise<void>): Runnable {
-    return { name, run: work };
-  }
-
   run(): this {
     this.manager.run(this.stopping.signal).then(
       () => (this.outcome = 'ended'),
