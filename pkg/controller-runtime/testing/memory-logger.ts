@@ -18,19 +18,19 @@ export class MemoryLogger implements Logger {
   }
 
   info(message: string, keys?: LogKeys): void {
-    this.add({ level: 'info', message, keys: { ...this.context, ...keys } });
+    this.lines.push({ level: 'info', message, keys: { ...this.context, ...keys } });
   }
 
   debug(message: string, keys?: LogKeys): void {
-    this.add({ level: 'debug', message, keys: { ...this.context, ...keys } });
+    this.lines.push({ level: 'debug', message, keys: { ...this.context, ...keys } });
   }
 
   warn(message: string, keys?: LogKeys): void {
-    this.add({ level: 'warn', message, keys: { ...this.context, ...keys } });
+    this.lines.push({ level: 'warn', message, keys: { ...this.context, ...keys } });
   }
 
   error(message: string, error: unknown, keys?: LogKeys): void {
-    this.add({ level: 'error', message, error, keys: { ...this.context, ...keys } });
+    this.lines.push({ level: 'error', message, error, keys: { ...this.context, ...keys } });
   }
 
   with(keys: LogKeys): MemoryLogger {
@@ -39,9 +39,5 @@ export class MemoryLogger implements Logger {
 
   linesWith(message: string): readonly LoggedLine[] {
     return this.lines.filter((line) => line.message === message);
-  }
-
-  private add(line: LoggedLine): void {
-    this.lines.push(line);
   }
 }
