@@ -25,16 +25,9 @@ class World {
   readonly running: Promise<void>;
   stopped = false;
 
-  constructor(
-    reconcile: (environment: World) => Reconcile,
-    concurrency = 1,
-    beforeStart: (stopping: AbortController) => void = () => {},
-  ) {
+  constructor(reconcile: (environment: World) => Reconcile, concurrency = 1) {
     const metrics = new Metrics(this.registry);
-    this.queue = new Workqueue({
-      clock: this.clock,
-      metrics: metrics.workqueue('widget'),
-    });
+    this.queue = new Workqueue({ clock: this.clock, metrics: metrics.workqueue('widget') });
     const controller = new Controller({
       name: 'widget',
       object: { group: 'example.org', kind: 'Widget' },
@@ -46,7 +39,6 @@ class World {
       logger: this.logger,
       metrics: metrics.controller('widget'),
     });
-    beforeStart(this.stopping);
     environments.push(this);
     this.running = controller.run(this.stopping.signal).then(() => void (this.stopped = true));
   }
@@ -282,11 +274,10 @@ describe('The controller', () => {
   });
 
   it('ends at once when the signal has aborted before the start', async () => {
-    const environment = new World(
-      () => async () => done,
-      1,
-      (stopping) => stopping.abort(),
-    );
+    const environment = new World(({ stopping }) => {
+      stopping.abort();
+      return async () => done;
+    });
     await environment.running;
   });
 
