@@ -5,6 +5,7 @@ import { createKubeClient } from './client.ts';
 import { isExpired, isForbidden, isNoAnswer, isUndecodable } from './errors.ts';
 import { ByteStream } from '../testing/byte-stream.ts';
 import { json, text } from '../testing/fake-api-server.ts';
+import { newStatus } from '../testing/fake-watch.ts';
 import { failureOf, keyFor, widget, widgets } from '../testing/fixtures.ts';
 import type { TransportRequest, TransportResponse } from './transport.ts';
 import type { WatchEvent } from './types.ts';
@@ -29,12 +30,7 @@ function clientOf(respond: Respond) {
 }
 
 const status = (code: number, reason: string, message: string, details = {}) => ({
-  kind: 'Status',
-  apiVersion: 'v1',
-  status: 'Failure',
-  code,
-  reason,
-  message,
+  ...newStatus(code, reason, message),
   details,
 });
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { newStatus } from '../testing/fake-watch.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { KubeError } from './errors.ts';
 import { newEvictions } from './evictions.ts';
@@ -13,10 +14,7 @@ const json = (status: number, value: unknown, headers = {}): TransportResponse =
   body: [new TextEncoder().encode(JSON.stringify(value))],
 });
 const statusOf = (code: number, reason: string, causes: readonly object[] = []): object => ({
-  kind: 'Status',
-  code,
-  reason,
-  message: `said ${code}`,
+  ...newStatus(code, reason, `said ${code}`),
   details: { causes },
 });
 
