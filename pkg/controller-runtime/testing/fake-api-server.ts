@@ -42,7 +42,7 @@ export interface LoggedRequest {
 /**
  * An API server inside the test process, with the semantics that controllers rely on (conformance.ts). It has no
  * authentication, authorization, server-side apply, strategic merge patch, garbage collection, or schema validation. A
- * test can refuse objects with {@link FakeKind.refuse}.
+ * test can refuse requests with {@link FakeApiServer.intercept}.
  */
 export class FakeApiServer implements Transport {
   readonly host = 'kubernetes.test';

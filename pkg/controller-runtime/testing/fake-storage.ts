@@ -20,8 +20,6 @@ export interface FakeKind {
   readonly status?: boolean;
   /** Sets the defaults of the kind's schema at every write. */
   readonly prepare?: (object: FakeJson) => FakeJson;
-  /** Returns why the kind's schema refuses a written object (422 `Invalid`). */
-  readonly refuse?: (object: FakeJson, previous: KubeObject | undefined) => string | undefined;
 }
 
 export type FakeJson = Readonly<Record<string, unknown>>;
@@ -119,7 +117,7 @@ export class FakeStorage {
     if (this.get(kind, key) !== undefined)
       throw new FakeStorageError(409, 'AlreadyExists', `${resourceName(kind)} "${name}" already exists`);
     const { status: _, ...withoutStatus } = body;
-    const object = this.admit(kind, undefined, {
+    const object = this.admit(kind, {
       ...(kind.status === false ? body : withoutStatus),
       metadata: {
         ...without(metadata, SERVER_FIELDS),
@@ -181,7 +179,7 @@ export class FakeStorage {
       if (value !== undefined && value !== known.metadata[field])
         throw invalid(kind, key, `metadata.${field}: Invalid value: "${value}": field is immutable`);
     }
-    const object = this.admit(kind, known, this.combine(kind, known, body, subresource));
+    const object = this.admit(kind, this.combine(kind, known, body, subresource));
     if (jsonEqual(object, known)) return known;
     refuseNewFinalizers(kind, known, object);
     if (object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length === 0)
@@ -208,14 +206,11 @@ export class FakeStorage {
     return hasChanged ? { ...whole, metadata: { ...metadata, generation } } : whole;
   }
 
-  private admit(kind: FakeKind, known: KubeObject | undefined, body: FakeJson): KubeObject {
+  private admit(kind: FakeKind, body: FakeJson): KubeObject {
     const apiVersion = apiVersionOf(kind, kind.versions[0] ?? '');
     // This drops undefined fields and copies the caller's objects.
     const copy: unknown = JSON.parse(JSON.stringify({ ...body, apiVersion, kind: kind.kind }));
     const object = isRecord(copy) ? (kind.prepare?.(copy) ?? copy) : {};
-    const why = kind.refuse?.(object, known);
-    const name = String(recordAt(object, 'metadata')['name']);
-    if (why !== undefined) throw invalid(kind, { namespace: '', name }, why);
     const metadata = { resourceVersion: '', ...recordAt(object, 'metadata') };
     const admitted = { ...object, metadata };
     if (!isKubeObject(admitted)) throw new FakeStorageError(400, 'BadRequest', 'metadata is not readable');
