@@ -92,17 +92,15 @@ describe('TypedStore', () => {
   it('answers unknown while the store does, for the same reason', () => {
     const { store, view } = newTypedStore();
     const unknown = { kind: 'unknown', reason: 'widgets.example.org are not listed yet' };
-    expect([view.lookup(keyFor('a')), view.list(), view.byIndex('name', 'a'), view.synced]).to.deep.equal([
+    expect([view.lookup(keyFor('a')), view.list(), view.byIndex('name', 'a')]).to.deep.equal([
       unknown,
       unknown,
       unknown,
-      false,
     ]);
     store.replaceAll([], '1');
-    expect([view.lookup(keyFor('a')), view.list(), view.synced]).to.deep.equal([
+    expect([view.lookup(keyFor('a')), view.list()]).to.deep.equal([
       { kind: 'absent' },
       { kind: 'listed', entries: [] },
-      true,
     ]);
     expect(() => view.byIndex('colour', 'red')).to.throw(RangeError, 'no index "colour"');
   });

@@ -49,10 +49,6 @@ export class TypedStore<A> {
     return listing.kind === 'unknown' ? 0 : listing.entries.filter(({ decoded }) => isLeft(decoded)).length;
   }
 
-  get synced(): boolean {
-    return this.store.synced;
-  }
-
   get served(): boolean {
     return this.store.served;
   }
