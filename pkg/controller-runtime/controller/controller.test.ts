@@ -197,17 +197,15 @@ describe('The controller', () => {
     expect(environment.logger.linesWith('Observed a panic')).to.have.length(2);
   });
 
-  it('reconciles as many keys as it has workers, and never one key twice at a time', async () => {
+  it('reconciles as many keys at a time as it has workers', async () => {
     let most = 0;
-    const inWork: string[] = [];
+    let inWork = 0;
     const environment = new World(
       ({ clock }) =>
-        async ({ name }, { signal }) => {
-          expect(inWork).not.to.include(name);
-          inWork.push(name);
-          most = Math.max(most, inWork.length);
+        async (_key, { signal }) => {
+          most = Math.max(most, (inWork += 1));
           await sleep(clock, 100, signal);
-          inWork.splice(inWork.indexOf(name), 1);
+          inWork -= 1;
           return done;
         },
       3,
