@@ -83,7 +83,6 @@ export class LeaderElection implements Leadership {
     this.logger = options.logger.with({ lease: options.lease });
     const { leaseDuration } = this.timings;
     this.lock = new LeaseLock({ ...options, identity: this.identity, leaseDuration });
-    options.metrics?.setLeading(false);
   }
 
   remaining(): Ms {
