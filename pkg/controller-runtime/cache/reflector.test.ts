@@ -61,13 +61,6 @@ describe('Reflector', () => {
       expect(running.changes).to.deep.equal(['+a']);
       expect(listsOf(running)).to.equal(2);
     });
-
-    it('keeps a watch open that brings only bookmarks', async () => {
-      const running = await startSyncedReflector(newFakeApiEnvironment());
-      const before = watchesOf(running);
-      await running.clock.advance(270_000);
-      expect(watchesOf(running)).to.equal(before);
-    });
   });
 
   it('backs off from 0.8 s to 30 s while the server does not answer, and resets the backoff after two healthy minutes', async () => {
