@@ -34,11 +34,6 @@ const [a, b, c] = [key('a'), key('b'), key('c')];
 describe('The workqueue', () => {
   beforeEach(start);
 
-  it('hands out keys in the order of their adds', async () => {
-    for (const one of [c, a, b]) queue.add(one);
-    expect(await takeAll()).to.deep.equal(['c', 'a', 'b']);
-  });
-
   it('reads the group of a ready key again when the key is added again, and hands it out if that has a free slot', async () => {
     const groups = new Map<string, string>();
     queue = new Workqueue({
