@@ -148,11 +148,7 @@ export class FakeApiServer implements Transport {
         if (request.headers['content-type'] !== 'application/merge-patch+json') return text(415, 'only merge patches');
         return json(200, shown(this.storage.mergePatch(kind, key, bodyOf(request), subresource)));
       case 'DELETE': {
-        const left = this.storage.delete(
-          kind,
-          key,
-          recordAt(request.body === undefined ? {} : bodyOf(request), 'preconditions'),
-        );
+        const left = this.storage.delete(kind, key, recordAt(bodyOf(request), 'preconditions'));
         return json(200, left === undefined ? { kind: 'Status', apiVersion: 'v1', status: 'Success' } : shown(left));
       }
     }

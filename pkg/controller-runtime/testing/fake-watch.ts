@@ -6,8 +6,6 @@ import { apiVersionOf, type FakeJson, type FakeKind, type FakeStorage, type Stor
 
 /** The time between two bookmarks of a watch: about a minute in kube-apiserver. */
 const BOOKMARK_PERIOD: Ms = 60_000;
-/** The duration of a watch without timeoutSeconds: the default of kube-apiserver's flag --min-request-timeout. */
-const DEFAULT_WATCH_SECONDS = 1800;
 
 /** The kind or object to which a request path refers. */
 export interface Target {
@@ -35,7 +33,7 @@ export class FakeWatch {
   readonly body: ByteStream;
   private readonly options: FakeWatchOptions;
   private readonly timers = new Set<Timer>();
-  /** The resourceVersion of the request, or 0. */
+  /** The resourceVersion of the request. */
   private readonly from: number;
   /** The number of events that `watchLag` still delays. */
   private delayed = 0;
@@ -44,7 +42,7 @@ export class FakeWatch {
 
   constructor(options: FakeWatchOptions) {
     this.options = options;
-    this.from = Number(options.parameters.get('resourceVersion') ?? 0);
+    this.from = Number(options.parameters.get('resourceVersion'));
     this.body = new ByteStream(options.signal, () => {
       options.onClosed();
       for (const timer of this.timers) timer.cancel();
@@ -61,19 +59,15 @@ export class FakeWatch {
    */
   start(): boolean {
     const { storage } = this.options.server;
-    const { parameters, target } = this.options;
+    const { parameters } = this.options;
     // As in kube-apiserver's watch cache, an expired resourceVersion causes an ERROR event and not an HTTP error.
-    if (this.from > 0 && storage.isCompacted(this.from)) {
+    if (storage.isCompacted(this.from)) {
       this.writeEvent('ERROR', newStatus(410, 'Expired', `too old resource version: ${this.from} (${storage.newest})`));
       this.body.end();
       return false;
     }
-    if (this.from === 0) {
-      for (const object of storage.list(this.kind, target.key.namespace))
-        if (matchesSelector(parameters, object)) this.writeEvent('ADDED', this.inTargetVersion(object));
-    } else for (const event of storage.since(this.kind, this.from)) this.deliver(event);
-    const seconds = Number(parameters.get('timeoutSeconds') ?? DEFAULT_WATCH_SECONDS);
-    this.after(seconds * 1000, () => this.body.end());
+    for (const event of storage.since(this.kind, this.from)) this.deliver(event);
+    this.after(Number(parameters.get('timeoutSeconds')) * 1000, () => this.body.end());
     if (parameters.get('allowWatchBookmarks') === 'true') this.after(BOOKMARK_PERIOD, () => this.sendBookmark());
     return true;
   }
