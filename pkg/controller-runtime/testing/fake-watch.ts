@@ -157,14 +157,13 @@ export const newStatus = (code: number, reason: string, message: string): FakeJs
 });
 
 /**
- * Reports whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, `!a`, joined by commas) and the
- * `fieldSelector` (only metadata.name, metadata.namespace, and involvedObject.uid) of a request.
+ * Reports whether an object matches the `labelSelector` (`a=b`, `a!=b`, `a`, joined by commas) and the `fieldSelector`
+ * (only metadata.name and involvedObject.uid) of a request.
  */
 export function matchesSelector(parameters: URLSearchParams, object: KubeObject): boolean {
   const { metadata } = object;
   const fields: Readonly<Record<string, string | undefined>> = {
     'metadata.name': metadata.name,
-    'metadata.namespace': metadata.namespace,
     'involvedObject.uid': textAt(object['involvedObject'], 'uid'),
   };
   return fits(parameters.get('labelSelector'), metadata.labels ?? {}) && fits(parameters.get('fieldSelector'), fields);
@@ -173,8 +172,7 @@ export function matchesSelector(parameters: URLSearchParams, object: KubeObject)
 function fits(selector: string | null, values: Readonly<Record<string, string | undefined>>): boolean {
   const requirements = (selector ?? '').split(',').filter((requirement) => requirement !== '');
   return requirements.every((requirement) => {
-    const [, absent, name = '', operator, value] = /^(!?)([^!=]+)(?:(==?|!=)(.*))?$/.exec(requirement) ?? [];
-    if (absent === '!') return values[name] === undefined;
+    const [, name = '', operator, value] = /^([^!=]+)(?:(!?=)(.*))?$/.exec(requirement) ?? [];
     if (operator === undefined) return values[name] !== undefined;
     return (values[name] === value) === (operator !== '!=');
   });
