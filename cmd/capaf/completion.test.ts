@@ -1,19 +1,11 @@
 import { expect } from 'chai';
-import { systemClock } from 'controller-runtime/env';
 import { runCapaf } from './program.ts';
+import { quietIo } from './testing/quiet-io.ts';
 
 async function outputOf(...args: readonly string[]): Promise<string> {
   let output = '';
   const out = (text: string): void => void (output += text);
-  const { signal } = new AbortController();
-  await runCapaf(args, {
-    clock: systemClock,
-    env: {},
-    signal,
-    out,
-    err: out,
-    readStdin: async () => '',
-  });
+  await runCapaf(args, quietIo({ out, err: out }));
   return output;
 }
 

@@ -3,7 +3,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
 import type { KubeObject } from 'controller-runtime/client';
-import { systemClock } from 'controller-runtime/env';
 import { isRecord } from 'controller-runtime/json';
 import { KubeconfigError } from 'controller-runtime/kubeconfig';
 import { hasHidden } from 'controller-runtime/text';
@@ -22,6 +21,7 @@ import { toFargatePod } from './pods/read.ts';
 import { reportOf } from './pods/run.ts';
 import { eventNodes } from './status/objects.ts';
 import { describeStatus } from './status/run.ts';
+import { quietIo } from './testing/quiet-io.ts';
 import { expectSameWords, hostileText } from './testing/recording-shell.ts';
 import type { TreeNode } from './tree.ts';
 import { kubeconfigCommand } from './workload.ts';
@@ -262,9 +262,8 @@ describe('a kubeconfig in a Secret', () => {
     users: [{ name: 'prod', user: { token: 't' } }],
   };
   async function open(text: string): Promise<void> {
-    const io = { clock: systemClock, env: {}, signal, out: () => {}, err: () => {}, readStdin: async () => '' };
     try {
-      await using kube = openKube({}, io, { path: 'in Secret a/b', text });
+      await using kube = openKube({}, quietIo(), { path: 'in Secret a/b', text });
       expect(kube.server).to.match(/^https?:/);
     } catch (error) {
       expect(error).to.be.instanceOf(KubeconfigError);

@@ -1,13 +1,11 @@
 import { expect } from 'chai';
-import { systemClock } from 'controller-runtime/env';
 import { runCapaf } from './program.ts';
+import { quietIo } from './testing/quiet-io.ts';
 
 async function run(...args: readonly string[]): Promise<{ code: number; text: string }> {
   let text = '';
   const add = (more: string): void => void (text += more);
-  const { signal } = new AbortController();
-  const io = { clock: systemClock, env: {}, signal, out: add, err: add, readStdin: async () => '' };
-  return { code: await runCapaf(args, io), text };
+  return { code: await runCapaf(args, quietIo({ out: add, err: add })), text };
 }
 
 describe('the command line', () => {

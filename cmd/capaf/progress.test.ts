@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { VirtualClock } from 'controller-runtime/testing';
-import type { Io } from './io.ts';
 import { type Progress, showProgress, track, trackAws, trackKube } from './progress.ts';
+import { quietIo } from './testing/quiet-io.ts';
 
 const { signal } = new AbortController();
 
@@ -16,8 +16,7 @@ describe('the progress of a command', () => {
     said = [];
     progress = new Set();
     answers = Promise.withResolvers<Answer>();
-    const io: Io = { clock, env: {}, signal, out: () => {}, err: (text) => said.push(text), readStdin: async () => '' };
-    shown = showProgress(io, progress);
+    shown = showProgress(quietIo({ clock, err: (text) => said.push(text) }), progress);
   });
   afterEach(() => shown.end());
 

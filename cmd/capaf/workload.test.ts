@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { KubeconfigError } from 'controller-runtime/kubeconfig';
-import { VirtualClock } from 'controller-runtime/testing';
-import type { Io } from './io.ts';
+import { quietIo } from './testing/quiet-io.ts';
 import { openPodCluster, openWorkloadKubeconfig } from './workload.ts';
 
 const KUBECONFIG = `
@@ -17,15 +16,7 @@ users: [{ name: me, user: { token: any } }]
 `;
 
 describe('--workload-kubeconfig', () => {
-  const { signal } = new AbortController();
-  const io: Io = {
-    clock: new VirtualClock(),
-    env: {},
-    signal,
-    out: () => {},
-    err: () => {},
-    readStdin: async () => '',
-  };
+  const io = quietIo();
   let directory = '';
   let path = '';
   beforeEach(async () => {

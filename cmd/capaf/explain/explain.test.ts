@@ -1,7 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect } from 'chai';
 import { createKubeClient } from 'controller-runtime/client';
-import { systemClock } from 'controller-runtime/env';
 import { FakeApiServer, type FakeKind, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { EksClusterName } from '../../../api/names.ts';
 import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
@@ -10,8 +9,8 @@ import { Emulator } from '../../../test/aws/emulator.ts';
 import { EmulatorRequestHandler } from '../../../test/aws/transport/request-handler.ts';
 import { expectGolden } from '../../../test/support/golden.ts';
 import { type AwsAccess, newAwsAccess } from '../aws.ts';
-import type { Io } from '../io.ts';
 import type { KubeAccess } from '../kube.ts';
+import { quietIo } from '../testing/quiet-io.ts';
 import { type ExplainOptions, explain, formatExplanation, isFine } from './run.ts';
 
 const ACCOUNT = '123456789012';
@@ -127,14 +126,6 @@ class Scene {
   }
 
   async explain(name: string, namespace: string, options: Partial<ExplainOptions> = {}) {
-    const io: Io = {
-      clock: systemClock,
-      env: {},
-      signal: new AbortController().signal,
-      out: () => {},
-      err: () => {},
-      readStdin: async () => this.stdin,
-    };
     const access = {
       aws: this.awsAccess(),
       management: options.eksCluster === undefined ? this.access(this.management, 'default') : undefined,
@@ -143,7 +134,8 @@ class Scene {
     };
     const cluster = options.eksCluster === undefined && { cluster: 'prod' };
     const all: ExplainOptions = { output: 'text', ...cluster, ...options };
-    return explain(name === '' ? undefined : name, all, access, { ...io, clock: this.clock });
+    const io = quietIo({ clock: this.clock, readStdin: async () => this.stdin });
+    return explain(name === '' ? undefined : name, all, access, io);
   }
 
   async explainFile(manifest: string, options: Partial<ExplainOptions> = {}) {

@@ -5,7 +5,6 @@ import { expect } from 'chai';
 import { left } from 'fp-ts/lib/Either.js';
 import { isRight } from 'fp-ts/lib/Either.js';
 import { parseAllDocuments } from 'yaml';
-import { systemClock } from 'controller-runtime/env';
 import { fieldAt } from 'controller-runtime/json';
 import { hasHidden } from 'controller-runtime/text';
 import { EksClusterName, ProfileName, RoleArn } from '../../../api/names.ts';
@@ -15,6 +14,7 @@ import { type EmulatorServer, startServer } from '../../../test/aws/transport/se
 import { expectGolden } from '../../../test/support/golden.ts';
 import { parseDocuments } from '../documents.ts';
 import type { ExitCode } from '../io.ts';
+import { quietIo } from '../testing/quiet-io.ts';
 import { type ImportOptions, type ImportSource, objectNames, runImport } from './run.ts';
 import { SOURCES } from './sources.ts';
 import { takeOver } from './take-over.ts';
@@ -69,14 +69,11 @@ describe('capaf import', () => {
     stdin = '',
   ): Promise<Outcome> {
     let out = '';
-    const io = {
-      clock: systemClock,
+    const io = quietIo({
       env: { ...ENVIRONMENT, AWS_ENDPOINT_URL: aws.url, KUBECONFIG: '/nonexistent/kubeconfig' },
-      signal: new AbortController().signal,
-      out: (text: string) => void (out += text),
-      err: () => {},
-      readStdin: () => Promise.resolve(stdin),
-    };
+      out: (text) => void (out += text),
+      readStdin: async () => stdin,
+    });
     try {
       const all = {
         eksCluster: 'prod',

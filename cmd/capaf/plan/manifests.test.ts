@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { systemClock } from 'controller-runtime/env';
 import { errorMessage } from 'controller-runtime/text';
+import { quietIo } from '../testing/quiet-io.ts';
 import { readManifests } from './manifests.ts';
 
 const API_VERSION = 'infrastructure.cluster.x-k8s.io/v1beta2';
@@ -11,20 +11,11 @@ const profile = (name: string): string =>
   `apiVersion: ${API_VERSION}\nkind: AWSFargateProfile\nmetadata: {name: ${name}}\nspec: {}\n`;
 
 describe('readManifests', () => {
-  const read = (paths: readonly string[], stdin = ''): Promise<readonly string[]> => {
-    const io = {
-      clock: systemClock,
-      env: {},
-      signal: new AbortController().signal,
-      out: () => {},
-      err: () => {},
-      readStdin: async () => stdin,
-    };
-    return readManifests(paths, io).then(
+  const read = (paths: readonly string[], stdin = ''): Promise<readonly string[]> =>
+    readManifests(paths, quietIo({ readStdin: async () => stdin })).then(
       (manifests) => manifests.map(({ source, name }) => `${source} ${name}`),
       (error: unknown) => [errorMessage(error)],
     );
-  };
 
   it('reads each AWSFargateProfile of standard input with its line, and leaves out other kinds', async () => {
     const text = `kind: Service\nmetadata: {name: x}\n---\n${profile('a')}---\n# nothing\n---\n${profile('b')}`;
