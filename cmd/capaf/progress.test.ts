@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { VirtualClock } from 'controller-runtime/testing';
-import { type Progress, showProgress, track, trackAws, trackKube } from './progress.ts';
+import { type Progress, showProgress, trackAws, trackKube } from './progress.ts';
 import { quietIo } from './testing/quiet-io.ts';
 
 const { signal } = new AbortController();
@@ -45,12 +45,6 @@ describe('the progress of a command', () => {
     void aws().handle({ ...request, method: 'POST', body: 'Action=GetRole' }, { abortSignal: signal });
     await clock.advance(1_000);
     expect(said).to.deep.equal(['Waiting for AWS (127.0.0.1:4566): GetRole …\n']);
-  });
-
-  it('names AWS credentials, which the SDK may fetch from other programs and machines', async () => {
-    void track(progress, 'AWS credentials', answers.promise);
-    await clock.advance(1_000);
-    expect(said).to.deep.equal(['Waiting for AWS credentials …\n']);
   });
 
   it('ends with the command', async () => {
