@@ -7,7 +7,6 @@ import { isRecord } from 'controller-runtime/json';
 import { KubeconfigError } from 'controller-runtime/kubeconfig';
 import { hasHidden } from 'controller-runtime/text';
 import { toDeployment } from './deployment.ts';
-import { type Path, valueAt } from './documents.ts';
 import { decide } from './explain/decide.ts';
 import { findLimits } from './explain/fargate-limits.ts';
 import { podOf } from './explain/pod.ts';
@@ -23,26 +22,11 @@ import { eventNodes } from './status/objects.ts';
 import { describeStatus } from './status/run.ts';
 import { quietIo } from './testing/quiet-io.ts';
 import { expectSameWords, hostileText } from './testing/recording-shell.ts';
+import { placesIn, replaced, textsIn } from './testing/replaced-values.ts';
 import type { TreeNode } from './tree.ts';
 import { kubeconfigCommand } from './workload.ts';
 
 const signal = new AbortController().signal;
-
-/** Returns the paths of all values inside of a value. */
-const placesIn = (value: unknown, path: Path = []): readonly Path[] => [
-  path,
-  ...(Array.isArray(value) || isRecord(value)
-    ? Object.entries(value).flatMap(([key, inner]) => placesIn(inner, [...path, key]))
-    : []),
-];
-
-function replaced(value: unknown, path: Path, other: unknown): unknown {
-  const copy = structuredClone(value);
-  const parent = valueAt(copy, path.slice(0, -1));
-  if (!isRecord(parent) && !Array.isArray(parent)) return other;
-  Object.assign(parent, { [String(path.at(-1))]: other });
-  return copy;
-}
 
 /** Generates `value` with arbitrary JSON at one of its paths. */
 const mutated = (value: unknown): fc.Arbitrary<unknown> =>
@@ -170,9 +154,8 @@ describe('capaf, with objects and files of any shape', () => {
 
   for (const name of INHERITED)
     it(`treats ${name} like any other text, wherever it is`, () => {
-      const texts = placesIn(POD).filter((path) => typeof valueAt(POD, path) === 'string');
       const outputs = (text: string): readonly string[] =>
-        texts.map((path) => {
+        textsIn(POD).map((path) => {
           const pod = toFargatePod(replaced(POD, path, text) as KubeObject);
           const seen = { ...pod, version: 'v1.33.5', outdated: true, eviction: null };
           const options = { outdated: true, output: 'text' } as const;

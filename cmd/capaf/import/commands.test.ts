@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { left } from 'fp-ts/lib/Either.js';
-import { isRecord } from 'controller-runtime/json';
 import { toPrintableLine } from 'controller-runtime/text';
 import { EksClusterName } from '../../../api/names.ts';
-import { type Path, type SourceDocument, parseDocuments, valueAt } from '../documents.ts';
+import { type SourceDocument, parseDocuments } from '../documents.ts';
 import { Failure } from '../io.ts';
 import { hostileText, recordCommands } from '../testing/recording-shell.ts';
+import { replaced, textsIn } from '../testing/replaced-values.ts';
 import { SOURCES } from './sources.ts';
 import { takeOver } from './take-over.ts';
 
@@ -20,21 +20,6 @@ const FILES = {
   live: 'live.json',
   terraform: 'terraform-state.json',
 } as const;
-
-/** Returns the paths of all texts inside of a value. */
-const textsIn = (value: unknown, path: Path = []): readonly Path[] =>
-  typeof value === 'string'
-    ? [path]
-    : Array.isArray(value) || isRecord(value)
-      ? Object.entries(value).flatMap(([key, inner]) => textsIn(inner, [...path, key]))
-      : [];
-
-function replaced(value: unknown, path: Path, text: string): unknown {
-  const copy = structuredClone(value);
-  const parent = valueAt(copy, path.slice(0, -1));
-  if (isRecord(parent) || Array.isArray(parent)) Object.assign(parent, { [String(path.at(-1))]: text });
-  return copy;
-}
 
 /** Returns the commands in the printed steps, which a user would run; `undefined`: the file is refused. */
 function commandsOf(from: keyof typeof FILES, document: SourceDocument): readonly (readonly string[])[] | undefined {
