@@ -281,13 +281,6 @@ describe('capaf import', () => {
       expect(Object.keys(tags)).to.have.length(47);
     });
 
-    it('names the IAM action that is missing', async () => {
-      aws.emulator.admin.deny({ principal: '*', action: 'eks:ListFargateProfiles' });
-      const { out, code } = await run([], { from: 'live' });
-      expect(code).to.equal(1);
-      expect(out).to.contain('the credentials may not do eks:ListFargateProfiles');
-    });
-
     it('changes nothing in AWS', async () => {
       put({ name: 'web' });
       await run([], { from: 'live' });
