@@ -11,6 +11,7 @@ describe('findNodeProblem', () => {
     ['kubernetes.io/arch In arm64', 'nodes of Fargate have kubernetes.io/arch=amd64'],
     ['kubernetes.io/arch NotIn arm64', undefined],
     ['kubernetes.io/arch NotIn amd64', 'nodes of Fargate have kubernetes.io/arch=amd64'],
+    ['beta.kubernetes.io/arch In arm64', 'nodes of Fargate have beta.kubernetes.io/arch=amd64'],
     ['kubernetes.io/os In windows', 'nodes of Fargate have kubernetes.io/os=linux'],
     ['eks.amazonaws.com/compute-type In fargate', undefined],
     ['eks.amazonaws.com/compute-type In ec2', 'nodes of Fargate have eks.amazonaws.com/compute-type=fargate'],
