@@ -2,15 +2,11 @@ import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
 import { systemClock } from 'controller-runtime/env';
 import { AccountId, EksClusterName } from '../../../api/names.ts';
-import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
-import { Emulator } from '../../../test/aws/emulator.ts';
 import { EmulatorRequestHandler } from '../../../test/aws/transport/request-handler.ts';
-import { newAwsAccess } from '../aws.ts';
+import { ACCOUNT, REGION, newAccess, newEmulator } from '../testing/emulated-aws.ts';
 import { type AwsFacts, readAws } from './read-aws.ts';
 import type { ClusterFacts, NamedCluster } from './read-cluster.ts';
 
-const ACCOUNT = '123456789012';
-const REGION = 'eu-west-1';
 const PROD: NamedCluster = {
   namespace: 'team-a',
   name: EksClusterName.of('prod'),
@@ -25,10 +21,7 @@ const PROD: NamedCluster = {
 };
 
 describe('the AWS facts that capaf doctor reads for an EKS cluster', () => {
-  const emulator = new Emulator({
-    clock: { now: () => systemClock.now(), sleep: async () => {} },
-    keys: [{ accessKeyId: 'test', account: ACCOUNT }],
-  });
+  const emulator = newEmulator(systemClock);
   emulator.admin.createCluster({ name: 'prod', region: REGION });
   emulator.admin.putProfile({
     name: 'web',
@@ -36,17 +29,9 @@ describe('the AWS facts that capaf doctor reads for an EKS cluster', () => {
     region: REGION,
     podExecutionRoleArn: 'arn:aws:iam::1:role/r',
   });
-  const { signal } = new AbortController();
 
   async function factsOf(cluster: Partial<NamedCluster>): Promise<AwsFacts> {
-    const aws = newAwsAccess({
-      clock: systemClock,
-      signal,
-      transport: new EmulatorRequestHandler(emulator),
-      endpoints: AWS_ENDPOINTS,
-      credentials: { key: 'test', fetch: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }) },
-      region: undefined,
-    });
+    const aws = newAccess(new EmulatorRequestHandler(emulator), systemClock, undefined);
     const facts = {
       clusters: [{ ...PROD, ...cluster }],
       manager: { roleArn: E.right(undefined) },

@@ -4,17 +4,14 @@ import { createKubeClient } from 'controller-runtime/client';
 import { FakeApiServer, type FakeKind, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { EksClusterName } from '../../../api/names.ts';
 import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
-import { Emulator } from '../../../test/aws/emulator.ts';
 import { EmulatorRequestHandler } from '../../../test/aws/transport/request-handler.ts';
 import { expectGolden } from '../../../test/support/golden.ts';
-import { type AwsAccess, newAwsAccess } from '../aws.ts';
+import type { AwsAccess } from '../aws.ts';
 import type { KubeAccess } from '../kube.ts';
+import { ACCOUNT, REGION, newAccess, newEmulator } from '../testing/emulated-aws.ts';
 import { quietIo } from '../testing/quiet-io.ts';
 import { type ExplainOptions, explain, formatExplanation, isFine } from './run.ts';
 
-const ACCOUNT = '123456789012';
-const REGION = 'eu-west-1';
 const EKS = EksClusterName.of('default_prod');
 const PODS_ROLE = `arn:aws:iam::${ACCOUNT}:role/pods`;
 
@@ -51,10 +48,7 @@ const withLabels = ({ namespace, labels = {} }: Selector) => ({ namespace, label
 /** A management cluster with the Cluster `default/prod`, its workload cluster, and AWS, all in this process. */
 class Scene {
   readonly clock = new VirtualClock();
-  readonly aws = new Emulator({
-    clock: { ...this.emulatorClock() },
-    keys: [{ accessKeyId: 'test', account: ACCOUNT }],
-  });
+  readonly aws = newEmulator(this.clock);
   private readonly management = this.newServer();
   private readonly workload = this.newServer();
   private stdin = '';
@@ -157,10 +151,6 @@ class Scene {
     return { client, namespace, server: 'https://10.0.0.1:6443', [Symbol.asyncDispose]: async () => {} };
   }
 
-  private emulatorClock() {
-    return { now: () => this.clock.now(), sleep: async () => {} };
-  }
-
   private awsAccess(): AwsAccess {
     const handler = new EmulatorRequestHandler(this.aws);
     const unreachable = {
@@ -168,14 +158,7 @@ class Scene {
         throw new Error('connect ETIMEDOUT 10.0.0.1:443');
       },
     };
-    return newAwsAccess({
-      clock: this.clock,
-      signal: new AbortController().signal,
-      transport: this.isAwsReachable ? handler : unreachable,
-      endpoints: AWS_ENDPOINTS,
-      credentials: { key: 'test', fetch: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }) },
-      region: REGION,
-    });
+    return newAccess(this.isAwsReachable ? handler : unreachable, this.clock, REGION);
   }
 }
 

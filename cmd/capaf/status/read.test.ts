@@ -2,20 +2,17 @@ import { expect } from 'chai';
 import { createKubeClient, type KubeObject } from 'controller-runtime/client';
 import { FakeApiServer, type FakeKind, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { EksClusterName } from '../../../api/names.ts';
-import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
-import { Emulator } from '../../../test/aws/emulator.ts';
+import type { AwsTransport } from '../../../pkg/cloud/index.ts';
 import { EmulatorRequestHandler } from '../../../test/aws/transport/request-handler.ts';
-import { newAwsAccess } from '../aws.ts';
 import { Failure } from '../io.ts';
 import type { KubeAccess } from '../kube.ts';
+import { ACCOUNT, REGION, newAccess, newEmulator } from '../testing/emulated-aws.ts';
 import type { TreeNode } from '../tree.ts';
 import { eventNodes } from './objects.ts';
 import type { Scope } from '../objects.ts';
 import { type StatusAccess, readEksCluster, readStatus } from './read.ts';
 import { isFine } from './run.ts';
 
-const ACCOUNT = '123456789012';
-const REGION = 'eu-west-1';
 const EKS = EksClusterName.of('prod');
 const OWNER = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 const SHOP = [{ namespace: 'shop', labels: {} }];
@@ -40,10 +37,7 @@ const nodesIn = (tree: readonly TreeNode[]): readonly TreeNode[] =>
 /** A management cluster, which is its own workload cluster, and AWS, all in this process. */
 class Scene {
   readonly clock = new VirtualClock();
-  readonly aws = new Emulator({
-    clock: { now: () => this.clock.now(), sleep: async () => {} },
-    keys: [{ accessKeyId: 'test', account: ACCOUNT }],
-  });
+  readonly aws = newEmulator(this.clock);
   private readonly server = new FakeApiServer({ clock: this.clock, random: new SeededRandom(1), kinds: KINDS });
   /** The number of AWS requests in progress. */
   private inFlight = 0;
@@ -85,19 +79,13 @@ class Scene {
     const management = { client, namespace: 'default', server: 'https://api', [Symbol.asyncDispose]: async () => {} };
     const { signal } = new AbortController();
     const handler = new EmulatorRequestHandler(this.aws);
-    const aws = newAwsAccess({
-      clock: this.clock,
-      signal,
-      transport: {
-        handle: async (request, options) => {
-          this.mostInFlight = Math.max(this.mostInFlight, ++this.inFlight);
-          return handler.handle(request, options).finally(() => (this.inFlight -= 1));
-        },
+    const transport: AwsTransport = {
+      handle: async (request, options) => {
+        this.mostInFlight = Math.max(this.mostInFlight, ++this.inFlight);
+        return handler.handle(request, options).finally(() => (this.inFlight -= 1));
       },
-      endpoints: AWS_ENDPOINTS,
-      credentials: { key: 'test', fetch: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }) },
-      region: REGION,
-    });
+    };
+    const aws = newAccess(transport, this.clock, REGION);
     return { aws, management, openPods: async () => management, now: this.clock.now(), signal };
   };
 
