@@ -90,19 +90,14 @@ function relationOf(profile: FargateProfile, object: AWSFargateProfile, current:
 }
 
 /** For a profile that belongs to none of the command's objects. */
-export const unownedNode = (profile: FargateProfile, eks: EksFacts | undefined, pods: PodCounts): TreeNode => {
+export const unownedNode = (profile: FargateProfile, eks: EksFacts, pods: PodCounts): TreeNode => {
   const owner = profile.tags[OWNER_TAG];
   return profileNode(profile, { relation: 'unowned', ...(owner !== undefined && { owner }) }, eks, pods);
 };
 
-function profileNode(
-  profile: FargateProfile,
-  relation: Relation,
-  eks: EksFacts | undefined,
-  pods: PodCounts,
-): TreeNode {
+function profileNode(profile: FargateProfile, relation: Relation, eks: EksFacts, pods: PodCounts): TreeNode {
   const { name, status, health, podExecutionRoleArn, subnets } = profile;
-  const role = eks?.roles.get(podExecutionRoleArn);
+  const role = eks.roles.get(podExecutionRoleArn);
   return {
     kind: 'FargateProfile',
     name,
@@ -110,7 +105,7 @@ function profileNode(
     result: status === 'ACTIVE' ? 'ok' : status.endsWith('FAILED') ? 'problem' : 'warning',
     facts: { ...relation, ...(pods && { pods: pods.get(name) ?? 0 }) },
     message: health.map(({ code, message }) => `${code}: ${message}`).join('; '),
-    children: [...(role ? [role] : []), ...(eks ? subnets.map((id) => subnetNode(id, eks.free)) : [])],
+    children: [...(role ? [role] : []), ...subnets.map((id) => subnetNode(id, eks.free))],
   };
 }
 

@@ -5,6 +5,7 @@ import { CONTROL_PLANE_KIND } from '../../../api/external/index.ts';
 import { EksClusterName } from '../../../api/names.ts';
 import { type AWSFargateProfile, KIND } from '../../../api/v1beta2/index.ts';
 import { currentProfileNameOf } from '../../../controllers/shared/profile-names.ts';
+import type { FargateProfile } from '../../../pkg/cloud/index.ts';
 import { OWNER_TAG, ownerTagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { type Answer, type AwsAccess, tolerate } from '../aws.ts';
 import { EVENTS, type KubeAccess, findEksCluster } from '../kube.ts';
@@ -125,14 +126,12 @@ function childrenOf(objects: Group['objects'], eks: Answer<EksFacts>, pods: Answ
   const facts = E.isRight(eks) ? eks.right : undefined;
   const counts = E.isRight(pods) ? pods.right : undefined;
   const named = new Set<string>(objects.map(currentProfileNameOf));
-  const unowned = (facts?.profiles ?? []).filter(
-    ({ name, tags }) => !named.has(name) && seen.isUnowned(tags[OWNER_TAG]),
-  );
+  const isUnowned = ({ name, tags }: FargateProfile): boolean => !named.has(name) && seen.isUnowned(tags[OWNER_TAG]);
   return [
     ...objects.map((object) =>
       objectNode(object, profileNodes(object, facts, counts), seen.events.get(keyText(keyOf(object))) ?? []),
     ),
-    ...unowned.map((profile) => unownedNode(profile, facts, counts)),
+    ...(facts ? facts.profiles.filter(isUnowned).map((profile) => unownedNode(profile, facts, counts)) : []),
     ...(E.isLeft(pods) ? [unchecked('Pods', 'on Fargate', pods.left)] : []),
   ];
 }
