@@ -11,7 +11,7 @@ import type { TreeNode } from '../tree.ts';
 import { eventNodes } from './objects.ts';
 import type { Scope } from '../objects.ts';
 import { type StatusAccess, readEksCluster, readStatus } from './read.ts';
-import { isFine } from './run.ts';
+import { isFine, nodesIn } from './run.ts';
 
 const EKS = EksClusterName.of('prod');
 const OWNER = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
@@ -30,9 +30,6 @@ const KINDS = [
 ];
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const nodesIn = (tree: readonly TreeNode[]): readonly TreeNode[] =>
-  tree.flatMap((node) => [node, ...nodesIn(node.children ?? [])]);
 
 /** A management cluster, which is its own workload cluster, and AWS, all in this process. */
 class Scene {

@@ -44,7 +44,7 @@ export async function runStatus(names: readonly string[], options: StatusOptions
   return tell(io, options, { tree }, text, isFine(tree, management !== undefined));
 }
 
-const nodesIn = (tree: readonly TreeNode[]): readonly TreeNode[] =>
+export const nodesIn = (tree: readonly TreeNode[]): readonly TreeNode[] =>
   tree.flatMap((node) => [node, ...nodesIn(node.children ?? [])]);
 
 /** If true, the exit code is 0. Only AWSFargateProfiles count or, without Cluster API, all nodes. */
