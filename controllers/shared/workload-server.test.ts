@@ -5,12 +5,11 @@ import { aFailure } from '../awsfargateprofile/testing/builders.ts';
 import { findServer } from './workload-server.ts';
 
 const NAME = EksClusterName.of('prod');
-const CLUSTER = { name: NAME, arn: '', status: 'ACTIVE' };
 const AUTHORITY = Buffer.from('PEM').toString('base64');
 const COMPLETE = { endpoint: 'https://x.eks.amazonaws.com', certificateAuthority: AUTHORITY };
 
 const sessionWith = (cluster: object | undefined) => ({
-  clusters: { describe: async () => E.right(cluster && { ...CLUSTER, ...cluster }) },
+  clusters: { describe: async () => E.right(cluster && { status: 'ACTIVE', ...cluster }) },
   clusterToken: async (name: string) => `token for ${name}`,
 });
 const find = (cluster: object | undefined) => findServer(sessionWith(cluster), NAME);

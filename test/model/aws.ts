@@ -121,7 +121,7 @@ function answerOfEks(aws: Aws, request: AwsRequest, by: string): readonly [Aws, 
   ];
   switch (request.call) {
     case 'DescribeCluster':
-      return same({ name: EKS_CLUSTER, arn: '', status: 'ACTIVE', authenticationMode: aws.mode });
+      return same({ status: 'ACTIVE', authenticationMode: aws.mode });
     case 'ListFargateProfiles': {
       const names = Object.entries(aws.profiles).flatMap(([name, { isHidden }]) => (isHidden ? [] : [name]));
       return same({ kind: 'listed', names });
@@ -180,8 +180,7 @@ function answerOfEks(aws: Aws, request: AwsRequest, by: string): readonly [Aws, 
         return refused('ResourceInUse', 'The specified access entry resource is already in use on this cluster.');
       if (serial === undefined)
         return refused('InvalidParameter', 'The specified principalArn is invalid: invalid principal.');
-      const made = withEntry(aws, request.arn, serial);
-      return [made, { right: entryOf(made, request.arn) }];
+      return [withEntry(aws, request.arn, serial), { right: null }];
     }
     case 'DeleteAccessEntry': {
       const { [request.arn]: entry, ...entries } = aws.entries;
@@ -347,7 +346,6 @@ const busyMessage = (verb: string, name: string, busy: string, { profiles }: Aws
   `Cannot ${verb} Fargate Profile ${name} because cluster ${EKS_CLUSTER} currently has Fargate profile ${busy} in status ${profiles[busy]?.status}`;
 
 const entryOf = ({ entries }: Aws, arn: string) => ({
-  principalArn: arn,
   type: 'FARGATE_LINUX',
   createdAt: timeOf(entries[arn]?.serial ?? 0),
 });

@@ -221,12 +221,11 @@ export function plannedAws(
               .map(({ name, path }) => roleArn({ partition: cloud.partitionOf(region), account }, path, name))
               .map((arn) => [keyOf(cluster, arn), () => real.describe(cluster, arn)] as const),
         ),
-      create: (cluster, principalArn) => {
-        const entry = { principalArn, type: 'FARGATE_LINUX', createdAt: clock.now() };
-        return change('CreateAccessEntry', textOf(principalArn), newFields({ type: entry.type }), () => {
-          entries.put(keyOf(cluster, principalArn), { kind: 'found', entry });
-          return entry;
-        });
+      create: (cluster, principal) => {
+        const entry = { type: 'FARGATE_LINUX', createdAt: clock.now() };
+        return change('CreateAccessEntry', textOf(principal), newFields({ type: entry.type }), () =>
+          entries.put(keyOf(cluster, principal), { kind: 'found', entry }),
+        );
       },
       delete: (cluster, principal) =>
         change('DeleteAccessEntry', textOf(principal), [], () =>

@@ -44,7 +44,7 @@ async function planDeletion({ isClusterDeleted, deletionProtection }: World): Pr
   api.putControlPlane({ region: RECORDED.region, eksClusterName: EKS_CLUSTER });
   const cluster = api.putCluster({ controlPlaneRef: REFERENCE }, { finalizers: ['cluster.cluster.x-k8s.io'] });
   if (isClusterDeleted) api.server.storage.delete(CLUSTER, keyOf(cluster));
-  const described: EksCluster = { name: EKS_CLUSTER, arn: '', status: 'ACTIVE', deletionProtection };
+  const described: EksCluster = { status: 'ACTIVE', deletionProtection };
   const session: Session = {
     ...sessionOn(awsAsDesired()),
     clusters: { describe: async () => E.right(described) },

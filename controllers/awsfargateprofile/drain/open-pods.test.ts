@@ -8,7 +8,7 @@ import { NoCredentials } from '../../../pkg/cloud/index.ts';
 import { describeProblem, newOpenPods } from './open-pods.ts';
 
 const NAME = EksClusterName.of('prod');
-const CREATING = { name: NAME, arn: '', status: 'CREATING' };
+const CREATING = { status: 'CREATING' };
 const ACTIVE = {
   ...CREATING,
   status: 'ACTIVE',

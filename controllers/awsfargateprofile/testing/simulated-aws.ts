@@ -81,9 +81,9 @@ export class SimulatedAws {
     return [...this.profiles.values()].find((each) => each.name !== name && isTransient(each));
   }
 
-  entryOf(principalArn: RoleArn) {
-    const entry = this.accessEntries.get(principalArn);
-    return entry && { principalArn, type: entry.type, createdAt: entry.createdAt };
+  entryOf(principal: RoleArn) {
+    const entry = this.accessEntries.get(principal);
+    return entry && { type: entry.type, createdAt: entry.createdAt };
   }
 
   /** EKS also creates an access entry for the role of a new profile, if the role has none. */
@@ -128,7 +128,7 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
         ? refuse(404, 'ResourceNotFoundException', `No cluster found for name: ${EKS_CLUSTER}.`)
         : answer(refuse),
     );
-  const changeEntries = <A>(operation: string, arn: RoleArn, answer: Answer<A>): Call<A> =>
+  const changeEntries = (operation: string, arn: RoleArn, answer: Answer<void>): Call<void> =>
     changeInCluster(operation, roleIn(arn), (refuse) =>
       aws.authenticationMode === 'CONFIG_MAP'
         ? refuse(400, 'InvalidRequestException', 'The authentication mode must be API or API_AND_CONFIG_MAP')
@@ -172,7 +172,7 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
       describe: (name) =>
         call('DescribeCluster', name, () => {
           const { authenticationMode } = aws;
-          return E.right(aws.cluster === 'gone' ? undefined : { name, arn: '', status: 'ACTIVE', authenticationMode });
+          return E.right(aws.cluster === 'gone' ? undefined : { status: 'ACTIVE', authenticationMode });
         }),
     },
     accessEntries: {
@@ -184,16 +184,14 @@ export function sessionOn(aws: SimulatedAws): SimulatedSession {
         }),
       create: (_cluster, arn) =>
         changeEntries('CreateAccessEntry', arn, (refuse) => {
-          const isNew = aws.entryOf(arn) === undefined;
-          if (isNew) aws.createEntry(arn);
-          const entry = aws.entryOf(arn);
-          return isNew && entry !== undefined
-            ? E.right(entry)
-            : refuse(
-                409,
-                'ResourceInUseException',
-                'The specified access entry resource is already in use on this cluster.',
-              );
+          if (aws.entryOf(arn) !== undefined)
+            return refuse(
+              409,
+              'ResourceInUseException',
+              'The specified access entry resource is already in use on this cluster.',
+            );
+          aws.createEntry(arn);
+          return DONE;
         }),
       delete: (_cluster, arn) =>
         changeEntries('DeleteAccessEntry', arn, (refuse) =>

@@ -9,8 +9,8 @@ const name = EksClusterName.of('default_prod');
 const role = RoleArn.of('arn:aws:iam::111122223333:role/eks/pods');
 const path = '/clusters/default_prod/access-entries/arn%3Aaws%3Aiam%3A%3A111122223333%3Arole%2Feks%2Fpods';
 const accessEntry = { principalArn: role, type: 'FARGATE_LINUX', createdAt: 1_700_000_000.5, kubernetesGroups: [] };
-const entry = { principalArn: role, type: 'FARGATE_LINUX', createdAt: 1_700_000_000_500 };
-const cluster = { name, arn: 'arn:aws:eks:eu-west-1:111122223333:cluster/default_prod', status: 'ACTIVE' };
+const entry = { type: 'FARGATE_LINUX', createdAt: 1_700_000_000_500 };
+const cluster = { status: 'ACTIVE' };
 const NO_ENTRY = eksError('ResourceNotFoundException', 'The specified principalArn could not be found.', 404);
 const NO_CLUSTER = eksError('ResourceNotFoundException', 'No cluster found for name: default_prod.', 404);
 
@@ -39,7 +39,7 @@ describe('Access entries', () => {
     const transport = new FakeTransport(() => jsonResponse({ accessEntry }));
     const { entries } = clientOf(transport);
     for (let attempt = 0; attempt < 2; attempt++)
-      expect(await outcomeOf(entries.create(name, role))).to.deep.equal(entry);
+      expect(await outcomeOf(entries.create(name, role))).to.equal(undefined);
     const [first, second] = [transport.body(0), transport.body(1)];
     expect(first).to.include({ principalArn: role, type: 'FARGATE_LINUX' });
     expect(first['clientRequestToken']).not.to.equal(second['clientRequestToken']);

@@ -9,7 +9,7 @@ import type { Random } from 'controller-runtime/env';
 import type { CallFactory } from '../call/call.ts';
 import { EmptyResponse, ignoreNotFound } from '../call/responses.ts';
 import type { AccessEntries, EksClusters } from './eks-api.ts';
-import { AccessEntryResponse, ClusterResponse, findOrMissing, FoundEntry } from './responses.ts';
+import { ClusterResponse, findOrMissing, FoundEntry } from './responses.ts';
 
 export function accessEntries(client: EKSClient, call: CallFactory, random: Random): AccessEntries {
   return {
@@ -38,7 +38,7 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
               clientRequestToken: random.uuid(),
             }),
           ),
-        response: AccessEntryResponse,
+        response: EmptyResponse,
       }),
 
     delete: (clusterName, principalArn) =>

@@ -51,8 +51,6 @@ export interface FargateProfiles {
 }
 
 export interface EksCluster {
-  readonly name: EksClusterName;
-  readonly arn: string;
   readonly status: string;
   /** `API`, `API_AND_CONFIG_MAP`, or `CONFIG_MAP`; undefined if EKS omits it. */
   readonly authenticationMode?: string;
@@ -71,7 +69,6 @@ export interface EksClusters {
 
 /** Gives a role access to a cluster. EKS binds the entry to the role's unique ID, but does not return this ID. */
 export interface AccessEntry {
-  readonly principalArn: RoleArn;
   /** `FARGATE_LINUX` for the entries that EKS creates for Fargate profiles. */
   readonly type: string;
   /** In ms since 1970. */
@@ -84,6 +81,6 @@ export type AccessEntryLookup = { readonly kind: 'found'; readonly entry: Access
 export interface AccessEntries {
   describe(cluster: EksClusterName, principal: RoleArn): Call<AccessEntryLookup>;
   /** Creates an entry of type `FARGATE_LINUX`, the type for pod execution roles. */
-  create(cluster: EksClusterName, principal: RoleArn): Call<AccessEntry>;
+  create(cluster: EksClusterName, principal: RoleArn): Call<void>;
   delete(cluster: EksClusterName, principal: RoleArn): Call<void>;
 }

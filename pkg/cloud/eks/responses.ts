@@ -4,7 +4,7 @@ import * as s from 'controller-runtime/schema';
 import type { Call } from '../call/call.ts';
 import { type Page, Time } from '../call/responses.ts';
 import { isClusterNotFound, isNotFound } from '../errors/error-codes.ts';
-import type { AccessEntry, EksCluster, FargateProfile, Missing } from './eks-api.ts';
+import type { EksCluster, FargateProfile, Missing } from './eks-api.ts';
 
 /** Distinguishes whether the profile or access entry is missing, or its cluster. */
 export async function findOrMissing<A>(call: Call<A>): Call<A | Missing> {
@@ -66,21 +66,14 @@ export const ProfilesResponse = s.view(
   ({ fargateProfileNames, nextToken }): Page<ProfileName> => ({ items: fargateProfileNames, next: nextToken }),
 );
 
-/** For CreateAccessEntry and DescribeAccessEntry. */
-export const AccessEntryResponse = s.view(
-  s.object({
-    accessEntry: s.object({ principalArn: s.text(RoleArn), type: s.string(), createdAt: Time }),
-  }),
-  ({ accessEntry: { principalArn, type, createdAt } }): AccessEntry => ({ principalArn, type, createdAt }),
+export const FoundEntry = s.view(
+  s.object({ accessEntry: s.object({ type: s.string(), createdAt: Time }) }),
+  ({ accessEntry: { type, createdAt } }) => ({ kind: 'found' as const, entry: { type, createdAt } }),
 );
-
-export const FoundEntry = s.view(AccessEntryResponse, (entry) => ({ kind: 'found' as const, entry }));
 
 export const ClusterResponse = s.view(
   s.object({
     cluster: s.object({
-      name: s.text(EksClusterName),
-      arn: s.string(),
       status: s.string(),
       accessConfig: s.optional(s.object({ authenticationMode: s.optionalText(s.string()) })),
       deletionProtection: s.optional(s.boolean()),
@@ -90,19 +83,8 @@ export const ClusterResponse = s.view(
     }),
   }),
   ({
-    cluster: {
-      name,
-      arn,
-      status,
-      accessConfig,
-      deletionProtection,
-      endpoint,
-      certificateAuthority,
-      resourcesVpcConfig,
-    },
+    cluster: { status, accessConfig, deletionProtection, endpoint, certificateAuthority, resourcesVpcConfig },
   }): EksCluster => ({
-    name,
-    arn,
     status,
     ...(accessConfig?.authenticationMode !== undefined && { authenticationMode: accessConfig.authenticationMode }),
     ...(deletionProtection !== undefined && { deletionProtection }),
