@@ -8,7 +8,7 @@ import { findProfileNameProblem, findRoleNameProblem, roleNameFor } from '../../
 import { toSelectors } from '../../../pkg/fargate/selectors.ts';
 import { rolePathOf } from '../../shared/profile-names.ts';
 import { boundaryAddition, policyAddition } from '../../../pkg/fargate/tags/tag-drift.ts';
-import { type TagsInvalid, type TagsToSet, profileTags, roleTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
+import { type TagsToSet, profileTags, roleTags } from '../../../pkg/fargate/tags/tags-to-set.ts';
 import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
 import type {
   Desired,
@@ -119,7 +119,7 @@ function existingRole(arn: RoleArn, { account }: AwsLocation): E.Either<Reason, 
 }
 
 const invalid = (detail: string): E.Either<Reason, never> => E.left(newReason('InvalidSpec', { detail }));
-const tagsInvalid = ({ problems }: TagsInvalid): Reason => newReason('TagsInvalid', { detail: problems.join('; ') });
+const tagsInvalid = (problems: readonly string[]): Reason => newReason('TagsInvalid', { detail: problems.join('; ') });
 
 /**
  * Returns `undefined` if the profile needs the control plane's private subnets and there are none. EKS cannot change an

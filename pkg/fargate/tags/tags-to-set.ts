@@ -16,10 +16,7 @@ import { type SourcedTag, validateTag } from './tag-limits.ts';
 import type { KeyFold, RoleOwner, Tags } from './tag-keys.ts';
 
 /** Each problem is a clause for the message of a condition. */
-export interface TagsInvalid {
-  readonly kind: 'TagsInvalid';
-  readonly problems: readonly string[];
-}
+type Problems = readonly string[];
 
 export interface TagsToSet {
   /** The tags of an AWS resource, without the bookkeeping tags (ADDED_TAG). */
@@ -57,7 +54,7 @@ export function profileTags(
   owner: { readonly namespace: string; readonly name: string; readonly clusterName: ClusterName | undefined },
   object: ObjectSpec,
   controlPlaneTags: Tags,
-): E.Either<TagsInvalid, TagsToSet> {
+): E.Either<Problems, TagsToSet> {
   const ours = { [OWNER_TAG]: ownerTagValue(owner), ...clusterTags(owner) };
   return mergeTags(ours, userTags(object, controlPlaneTags), keepCase);
 }
@@ -67,7 +64,7 @@ export function roleTags(
   owner: RoleOwner & { readonly clusterName: ClusterName | undefined },
   object: ObjectSpec,
   controlPlaneTags: Tags,
-): E.Either<TagsInvalid, TagsToSet> {
+): E.Either<Problems, TagsToSet> {
   const ours = { ...roleOwnershipTags(owner), ...clusterTags(owner) };
   return mergeTags(ours, userTags(object, controlPlaneTags), foldCase);
 }
@@ -101,7 +98,7 @@ function firstOfEachKey(sources: readonly UserTags[], fold: KeyFold): ReadonlyMa
   return merged;
 }
 
-function mergeTags(ours: Tags, ofUsers: readonly UserTags[], fold: KeyFold): E.Either<TagsInvalid, TagsToSet> {
+function mergeTags(ours: Tags, ofUsers: readonly UserTags[], fold: KeyFold): E.Either<Problems, TagsToSet> {
   const all = [...firstOfEachKey([{ source: 'this controller', tags: ours }, ...ofUsers], fold).values()];
   const problems = [
     ...all.flatMap(validateTag),
@@ -116,7 +113,7 @@ function mergeTags(ours: Tags, ofUsers: readonly UserTags[], fold: KeyFold): E.E
       `there are ${all.length} tags (${own} of them from this controller), but AWS allows only ${MAX_TAGS}`,
     );
   }
-  if (problems.length > 0) return E.left({ kind: 'TagsInvalid', problems });
+  if (problems.length > 0) return E.left(problems);
   return E.right({
     tags: Object.fromEntries(sortedEntries(Object.fromEntries(all.map(({ key, value }) => [key, value])))),
     additions: ofUsers.flatMap(({ tags }) => Object.keys(tags)).map((key) => tagAddition(key, fold)),
