@@ -2,9 +2,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { type ConnectProxy, startConnectProxy } from 'controller-runtime/testing';
+import { startConnectProxy } from 'controller-runtime/testing';
 import type { AwsRequest } from './transport.ts';
-import { toOriginAndPath, undiciTransport } from './undici-transport.ts';
+import { undiciTransport } from './undici-transport.ts';
 
 describe('The undici transport', () => {
   let server: Server;
@@ -130,33 +130,21 @@ describe('The undici transport', () => {
     expect(received).to.deep.equal(['/2']);
   });
 
-  describe('with a proxy for some endpoints', () => {
-    let proxy: ConnectProxy;
-    let proxied: ReturnType<typeof undiciTransport>;
-    beforeEach(async () => {
-      proxy = await startConnectProxy();
-      proxied = undiciTransport({ proxyFor: ({ protocol }) => (protocol === 'https:' ? proxy.url : undefined) });
-    });
-    afterEach(async () => {
-      await proxied.close();
-      await proxy.close();
-    });
-    const eks: AwsRequest = {
-      method: 'GET',
-      protocol: 'https:',
-      hostname: 'eks.eu-west-1.amazonaws.com',
-      path: '/',
-      headers: {},
-    };
-
-    it('chooses the proxy of each endpoint', async () => {
-      const { signal: abortSignal } = new AbortController();
+  it('chooses the proxy of each endpoint', async () => {
+    const { signal: abortSignal } = new AbortController();
+    const eks = { method: 'GET', protocol: 'https:', hostname: 'eks.eu-west-1.amazonaws.com', path: '/', headers: {} };
+    const proxy = await startConnectProxy();
+    const proxied = undiciTransport({ proxyFor: ({ protocol }) => (protocol === 'https:' ? proxy.url : undefined) });
+    try {
       proxy.answer('refusal');
       serve = (_, response) => response.end();
       expect((await proxied.handle(request(), { abortSignal })).response.statusCode).to.equal(200);
       expect(await rejection(proxied.handle(eks, { abortSignal }))).to.be.an('error');
       expect(proxy.targets).to.deep.equal(['eks.eu-west-1.amazonaws.com:443']);
-    });
+    } finally {
+      await proxied.close();
+      await proxy.close();
+    }
   });
 
   it('rejects a body that is a stream', async () => {
@@ -164,21 +152,6 @@ describe('The undici transport', () => {
       network.handle(request({ body: { a: 1 } }), { abortSignal: new AbortController().signal }),
     );
     expect(failure).to.be.instanceOf(TypeError);
-  });
-
-  it('builds addresses with and without port and query', () => {
-    const base = {
-      method: 'GET',
-      protocol: 'https:',
-      hostname: 'eks.eu-west-1.amazonaws.com',
-      path: '/x',
-      headers: {},
-    };
-    expect(toOriginAndPath(base)).to.deep.equal({ origin: 'https://eks.eu-west-1.amazonaws.com', path: '/x' });
-    expect(toOriginAndPath({ ...base, port: 8080, query: { a: '1' } })).to.deep.equal({
-      origin: 'https://eks.eu-west-1.amazonaws.com:8080',
-      path: '/x?a=1',
-    });
   });
 });
 
