@@ -25,7 +25,7 @@ const MAX_ALIASES = 100;
 const SHOWN_PROBLEMS = 10;
 
 /** Whether duplicate keys in a document are an error. Otherwise the last one counts, as in kubectl. */
-export type IsStrict = (value: unknown) => boolean;
+type IsStrict = (value: unknown) => boolean;
 
 /** Reads a file. Each item of a Kubernetes List counts as a document. @throws Failure with file, line, and column */
 export async function readDocuments(

@@ -5,7 +5,7 @@ import { parseRoleArn } from '../../pkg/fargate/arns.ts';
 import { seen } from './aws.ts';
 
 /** How pods with an execution role can join the EKS cluster. */
-export type PodRole =
+type PodRole =
   | { readonly kind: 'hasEntry' | 'ofAwsAuth' | 'perhapsOfAwsAuth' }
   | { readonly kind: 'absent' | 'noEntry' | 'notSeen' }
   /** The access entry belongs to an earlier role of this name, so pods cannot join. */

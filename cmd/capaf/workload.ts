@@ -49,7 +49,7 @@ export const openManagement = (options: ClusterOptions & KubeOptions, io: Io): K
   options.cluster === undefined ? undefined : openKube({ ...options, namespace: options.clusterNamespace }, io);
 
 /** A Cluster (Cluster API), or an EKS cluster without one. */
-export interface PodCluster {
+interface PodCluster {
   readonly cluster?: ObjectKey | undefined;
   readonly eksCluster?: string | undefined;
   readonly region?: string | undefined;

@@ -66,7 +66,7 @@ const SERVICES: readonly (readonly [AwsService, string])[] = [
   ['cloudwatch', 'CLOUDWATCH'],
 ];
 
-export interface EndpointSources {
+interface EndpointSources {
   readonly serviceEndpoints: readonly ServiceEndpoint[];
   readonly environment: Readonly<Record<string, string | undefined>>;
 }

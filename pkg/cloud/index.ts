@@ -41,7 +41,7 @@ export { NoCredentials, toAwsFailure } from './errors/sdk-failure.ts';
 export type { NewRole, PodExecutionRoles, Role } from './iam/iam-api.ts';
 export { awsMetrics, type AwsMetrics } from './metrics.ts';
 export { newSessions } from './open-session.ts';
-export { iamRegionOf, partitionOf } from './partition.ts';
+export { partitionOf } from './partition.ts';
 export { readQuota, readVCpuUsage, type QuotaId } from './service-quotas/quota-and-usage.ts';
 export { newClients, type Clients } from './call/sdk-clients.ts';
 export { type AwsConfig, type Session, type SessionRequest, type Sessions } from './session.ts';

@@ -20,7 +20,7 @@ import { isRegionName } from './partition.ts';
 import { clusterToken } from './sts/cluster-token.ts';
 import { rejectedCredentials, type CredentialsProblem } from './credentials/credentials-problem.ts';
 
-export interface SessionsConfig extends AwsConfig {
+interface SessionsConfig extends AwsConfig {
   readonly random: Random;
   readonly sources: AwsCredentialSources;
   readonly accounts: CallerAccounts;

@@ -17,7 +17,7 @@ export function clusterArn({ partition, region, account }: AwsLocation, cluster:
   return `arn:${partition}:eks:${region}:${account}:cluster/${cluster}`;
 }
 
-export interface RoleArnParts {
+interface RoleArnParts {
   readonly partition: string;
   readonly account: AccountId;
   /** The IAM path of the role: `/` or `/…/`. */

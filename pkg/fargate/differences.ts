@@ -4,7 +4,7 @@ import { areSelectorsEqual, describeSelectors } from './selectors.ts';
 import { areSubnetsEqual } from './subnets.ts';
 
 /** The fields of a profile that EKS cannot change. If a field is `undefined`, any value is accepted. */
-export interface WantedFields {
+interface WantedFields {
   readonly selectors: readonly Selector[] | undefined;
   readonly subnets: readonly string[] | undefined;
   readonly roleArn: string | undefined;

@@ -9,7 +9,7 @@ const MASK_64_BITS = 0xffffffffffffffffn;
 const utf8 = new TextEncoder();
 
 /** A name is undefined if AWS does not allow the name that keiko computes. */
-export interface KeikoNames {
+interface KeikoNames {
   readonly profile: ProfileName | undefined;
   readonly role: RoleName | undefined;
 }

@@ -4,7 +4,7 @@ import { toText } from 'controller-runtime/text';
 /**
  * An expression of a required node affinity. A `nodeSelector` is a list of such expressions with `In` and one value.
  */
-export interface LabelRequirement {
+interface LabelRequirement {
   readonly key: string;
   readonly operator: string;
   readonly values: readonly string[];

@@ -92,7 +92,7 @@ export function roleOwnership(
     : ownershipByClusterTags(found.tags, foldCase);
 }
 
-export interface OwnershipTag {
+interface OwnershipTag {
   readonly key: string;
   readonly value: string;
 }

@@ -8,7 +8,7 @@ export const FARGATE_PODS_PRINCIPAL = 'eks-fargate-pods.amazonaws.com';
 const ASSUME_ROLE = 'sts:AssumeRole';
 
 /** The EKS cluster whose Fargate profiles may assume the role. */
-export interface TrustScope extends AwsLocation {
+interface TrustScope extends AwsLocation {
   readonly cluster: EksClusterName;
 }
 

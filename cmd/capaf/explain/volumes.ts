@@ -11,7 +11,7 @@ import type { Violation } from './fargate-limits.ts';
 import type { Pod } from './pod.ts';
 
 /** Claims, StorageClasses, and volumes are looked up in the documents of the pod's file, and in the pod's cluster. */
-export interface VolumeSource {
+interface VolumeSource {
   readonly documents: readonly unknown[];
   /** `undefined` if the cluster is not read. `why` then says why. */
   readonly client: KubeClient | undefined;

@@ -33,7 +33,7 @@ const VERDICTS = {
 } as const;
 
 /** In the shape of `-o json`. */
-export interface TakeOver {
+interface TakeOver {
   readonly profile: string | undefined;
   readonly eksCluster: string | undefined;
   readonly region: string | undefined;

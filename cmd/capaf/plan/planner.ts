@@ -56,7 +56,7 @@ export interface Outcome {
   readonly message: string;
 }
 
-export interface PlannerOptions {
+interface PlannerOptions {
   readonly client: KubeClient;
   readonly sessions: Sessions;
   readonly limits: OperatorLimits;

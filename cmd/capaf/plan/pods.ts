@@ -14,7 +14,7 @@ export interface RunningPods {
 }
 
 /** If the change deletes a profile, `pods` are the pods that run on the profile, or `null` if they are not known. */
-export type ChangeWithPods = TimedChange & { readonly pods?: RunningPods | null };
+type ChangeWithPods = TimedChange & { readonly pods?: RunningPods | null };
 export type ObjectWithPods = Omit<PlannedObject, 'changes'> & { readonly changes: readonly ChangeWithPods[] };
 
 type PodsByProfile = ReadonlyMap<string, RunningPods>;

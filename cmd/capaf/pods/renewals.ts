@@ -2,7 +2,7 @@ import { shellCommand } from 'controller-runtime/text';
 import type { FargatePod } from './read.ts';
 
 /** How an owner's pods get new nodes: the user restarts the owner, or deletes the pods and the owner recreates them. */
-export interface Renewal {
+interface Renewal {
   /** Such as `Deployment shop/web`, or the pod itself if it has no owner. */
   readonly owner: string;
   readonly pods: number;

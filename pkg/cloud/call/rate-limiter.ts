@@ -9,7 +9,7 @@ export type CallPriority = 'mutation' | ReadPriority;
 
 const RANK: Readonly<Record<CallPriority, number>> = { mutation: 0, read: 1, poll: 2, resync: 3 };
 
-export interface RateLimit {
+interface RateLimit {
   /** In calls per second. */
   readonly rate: number;
   /** How many calls can be sent immediately after a pause. */

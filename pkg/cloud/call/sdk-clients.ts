@@ -17,7 +17,7 @@ export interface Clients {
   readonly sts: STSClient;
 }
 
-export interface ClientsConfig {
+interface ClientsConfig {
   readonly region: string;
   readonly credentials: () => Promise<AwsCredentials>;
   readonly transport: AwsTransport;

@@ -21,7 +21,7 @@ export interface AssumedRoleConfig extends AwsConfig {
   readonly region: string | undefined;
 }
 
-export interface AssumedRoleRequest {
+interface AssumedRoleRequest {
   /** Sources with the same key return credentials of the same identity. */
   readonly key: string;
   readonly role: RoleToAssume;

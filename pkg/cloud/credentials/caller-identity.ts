@@ -11,19 +11,19 @@ import { partitionOf, stsRegionOf } from '../partition.ts';
 import { getCallerAccount, stsCalls } from '../sts/sts-api.ts';
 import type { AwsCredentials, AwsCredentialSource } from './credential-pool.ts';
 
-export interface CallerAccountsConfig extends AwsConfig {
+interface CallerAccountsConfig extends AwsConfig {
   readonly region: string | undefined;
   /** Aborts when the manager stops. Several reconciles share a call, so the signal of one does not abort it. */
   readonly signal: AbortSignal;
 }
 
 /** `unknown` means that STS gave no usable answer. */
-export type VerificationResult =
+type VerificationResult =
   | { readonly kind: 'accepted'; readonly account: AccountId; readonly region: string }
   | { readonly kind: 'rejected'; readonly failure: AwsFailure }
   | { readonly kind: 'unknown' };
 
-export interface Rejection {
+interface Rejection {
   readonly region: string;
   readonly failure: AwsFailure;
 }

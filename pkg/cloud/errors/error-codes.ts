@@ -56,7 +56,7 @@ export const isInvalidPrincipal = allOf(hasCode('InvalidParameter'), hasMessage(
 /** "… currently has Fargate profile a in status CREATING": EKS creates or deletes another profile of the cluster. */
 const BUSY_SIBLING_MESSAGE = /currently has Fargate profile\s+"?(?<name>[^\s"]+)"?\s+in status\s+(?<status>[A-Z_]+)/i;
 
-export interface BusySibling {
+interface BusySibling {
   readonly name: ProfileName;
   /** CREATING or DELETING. */
   readonly status: string;

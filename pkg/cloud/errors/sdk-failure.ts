@@ -45,7 +45,7 @@ const CODE_OF: Readonly<Record<Progress, string>> = {
   sent: 'NoAnswer',
 };
 
-export interface AttemptedCall {
+interface AttemptedCall {
   readonly service: AwsService;
   readonly operation: string;
   readonly progress: Progress;

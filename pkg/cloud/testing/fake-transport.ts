@@ -1,7 +1,7 @@
 import { isRecord } from 'controller-runtime/json';
 import type { AwsRequest, AwsResponse, AwsTransport, SendOptions } from '../transport/transport.ts';
 
-export type FakeResponse = AwsResponse | Promise<AwsResponse>;
+type FakeResponse = AwsResponse | Promise<AwsResponse>;
 
 /** Responds to the SDK's requests inside the test process, with the test's responses. */
 export class FakeTransport implements AwsTransport {

@@ -3,7 +3,7 @@ import { isReserved } from './tag-limits.ts';
 import { type KeyFold, type Tags, hasNoTags, sortedEntries, ADDED_TAG } from './tag-keys.ts';
 import { createHash } from 'node:crypto';
 
-export interface TagDrift {
+interface TagDrift {
   /** Tags that are missing from the AWS resource, or have different values there. */
   readonly set: Tags;
   /** The keys of tags to remove, with upper and lower case as in AWS. */
@@ -62,7 +62,7 @@ const DIGEST_CHARACTERS = 12;
 const DIGESTS_PER_TAG = Math.floor(MAX_TAG_VALUE / DIGEST_CHARACTERS);
 
 /** `additions` are the tags, policies, and boundary that the controller may remove later, as texts like `tag team`. */
-export interface DesiredTags {
+interface DesiredTags {
   readonly tags: Tags;
   readonly additions: readonly string[];
   /** The keys of tags that other objects want on the same role, as `fold` returns them. These tags are not removed. */
