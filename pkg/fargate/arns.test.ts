@@ -20,8 +20,8 @@ describe('ARNs', () => {
   it('of a role are formatted and parsed, with and without a path', () => {
     for (const path of ['/', '/eks/', '/a/b/']) {
       const name = RoleName.of('prod-default_web_fargate');
-      const parts = { partition: 'aws', account, path, name };
-      expect(parseRoleArn(roleArn(parts, path, name))).to.deep.equal(parts);
+      const parts = { account, path, name };
+      expect(parseRoleArn(roleArn({ partition: 'aws', account }, path, name))).to.deep.equal(parts);
     }
   });
 

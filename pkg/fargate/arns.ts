@@ -18,21 +18,19 @@ export function clusterArn({ partition, region, account }: AwsLocation, cluster:
 }
 
 interface RoleArnParts {
-  readonly partition: string;
   readonly account: AccountId;
   /** The IAM path of the role: `/` or `/…/`. */
   readonly path: string;
   readonly name: RoleName;
 }
 
-const ROLE_ARN =
-  /^arn:(?<partition>[a-z0-9-]+):iam::(?<account>\d{12}):role(?<path>\/(?:[\x21-\x7e]+\/)?)(?<name>[\w+=,.@-]{1,64})$/;
+const ROLE_ARN = /^arn:[a-z0-9-]+:iam::(?<account>\d{12}):role(?<path>\/(?:[\x21-\x7e]+\/)?)(?<name>[\w+=,.@-]{1,64})$/;
 
 export function parseRoleArn(arn: string): RoleArnParts | undefined {
-  const { partition, account, path, name } = ROLE_ARN.exec(arn)?.groups ?? {};
-  return partition === undefined || account === undefined || path === undefined || name === undefined
+  const { account, path, name } = ROLE_ARN.exec(arn)?.groups ?? {};
+  return account === undefined || path === undefined || name === undefined
     ? undefined
-    : { partition, account: AccountId.of(account), path, name: RoleName.of(name) };
+    : { account: AccountId.of(account), path, name: RoleName.of(name) };
 }
 
 /** The role need not exist. `path` is `/` or `/…/`. */
