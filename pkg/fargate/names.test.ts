@@ -10,7 +10,6 @@ import {
   profileNameFor,
   replacementDigits,
   replacementName,
-  roleNameFor,
   roleNamesOfCapa,
 } from './names.ts';
 
@@ -47,10 +46,6 @@ describe('Names', () => {
 
   it('of profiles consist of namespace and name', () => {
     expect(profileNameFor({ name: 'foo', namespace: 'default' })).to.equal('default_foo');
-  });
-
-  it('of roles consist of cluster and profile', () => {
-    expect(roleNameFor(ClusterName.of('prod'), ProfileName.of('default_foo'))).to.equal('prod-default_foo_fargate');
   });
 
   it('of roles of Cluster API Provider AWS include both generations, without duplicates', () => {
