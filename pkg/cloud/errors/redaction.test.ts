@@ -18,10 +18,4 @@ describe('redactCredentials', () => {
   ];
   for (const [text, redacted] of rows)
     it(`masks ${JSON.stringify(text)} of AWS`, () => expect(redactCredentials(text)).to.equal(redacted));
-
-  for (const text of [
-    'The security token included in the request is expired',
-    'reading https://sts.us-east-1.amazonaws.com/ as ann@example.com',
-  ])
-    it(`leaves ${JSON.stringify(text)} of AWS`, () => expect(redactCredentials(text)).to.equal(text));
 });
