@@ -14,6 +14,7 @@ import { type Explanation, formatExplanation } from './explain/run.ts';
 import { entryCommands } from './explain/traps.ts';
 import { findClaims } from './explain/volumes.ts';
 import { openKube } from './kube.ts';
+import { describePlan } from './plan/run.ts';
 import { evictionOf, toBudgets } from './pods/budgets.ts';
 import { describePods } from './pods/describe.ts';
 import { toFargatePod } from './pods/read.ts';
@@ -194,6 +195,18 @@ describe('the output of capaf, whatever names, labels, events and messages conta
         unseen: [text],
       };
       return formatExplanation(explanation);
+    }));
+
+  it('has the lines of plan', () =>
+    expectSameLines((text) => {
+      const outcome = { ready: 'False', reason: text, message: text } as const;
+      const uncovered = [{ namespace: text, labels: { [text]: text } }];
+      const fields = [{ name: text, before: text, after: { [text]: text }, replaces: text, uncovered }];
+      const pods = { running: 2, withoutOwner: [text] };
+      const changes = [{ operation: 'TagRole', resource: text, fields, after: text, pods }];
+      const key = { namespace: text, name: text, clusterName: text, eksCluster: undefined, region: undefined };
+      const object = { ...key, pausedBy: [text], changes, then: outcome, end: outcome, overlaps: text };
+      return describePlan([object], text, [text]);
     }));
 
   it('has the lines of pods', () =>
