@@ -39,9 +39,11 @@ describe('the identities that capaf doctor finds', () => {
   ] as const)
     create('awsmanagedcontrolplanes', namespace, 'prod', { spec: { region: 'eu-west-1', identityRef: identity } });
 
+  const client = createKubeClient({ transport: server, clock });
+  const read = () => readCluster(client, 'capaf-system', new AbortController().signal);
+
   it('are read in a cluster without a manager, for which no permissions are checked', async () => {
-    const client = createKubeClient({ transport: server, clock });
-    const { manager } = await readCluster(client, 'capaf-system', new AbortController().signal);
+    const { manager } = await read();
     expect(manager).to.deep.include({ isElsewhere: true, missing: [] });
   });
 
@@ -56,15 +58,13 @@ describe('the identities that capaf doctor finds', () => {
     profile('team-a', { kind: 'AWSClusterRoleIdentity', name: 'earlier' }, 'True');
     profile('team-d', { kind: 'AWSClusterStaticIdentity', name: 'keys' }, 'False');
     profile('team-e', undefined, 'True');
-    const client = createKubeClient({ transport: server, clock });
-    const { clusters } = await readCluster(client, 'capaf-system', new AbortController().signal);
+    const { clusters } = await read();
     const told = clusters.map(({ condition }) => condition && [condition.object, condition.status]);
     expect(told).to.deep.equal([undefined, undefined, undefined, ['team-d/web', 'False'], ['team-e/web', 'True']]);
   });
 
   it('are those of the control planes, as the controllers resolve them', async () => {
-    const client = createKubeClient({ transport: server, clock });
-    const { clusters } = await readCluster(client, 'capaf-system', new AbortController().signal);
+    const { clusters } = await read();
     const found = clusters.map(({ name, roleArn, account, isManager, problem }) => {
       return [name, problem?.reason ?? { roleArn, account, isManager }];
     });
