@@ -2,7 +2,7 @@ import { isDate } from 'node:util/types';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Ms } from 'controller-runtime/env';
 import type { AwsFailure, AwsService } from '../errors/failure.ts';
-import type { Call } from './call.ts';
+import type { Call, CallFactory } from './call.ts';
 import { isNotFound } from '../errors/error-codes.ts';
 import * as s from 'controller-runtime/schema';
 
@@ -45,5 +45,8 @@ export const Time = s.refine(s.anything(), (date): E.Either<string, Ms> =>
   isDate(date) ? E.right(date.getTime()) : E.left('a time'),
 );
 
-/** For AWS calls whose response is ignored. */
-export const EmptyResponse = s.view(s.anything(), (): void => undefined);
+const EmptyResponse = s.view(s.anything(), (): void => undefined);
+
+/** Makes a change in AWS whose response is ignored. */
+export const mutate = (call: CallFactory, operation: string, send: () => Promise<unknown>): Call<void> =>
+  call({ operation, kind: 'mutation', send, response: EmptyResponse });

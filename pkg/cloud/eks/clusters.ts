@@ -7,7 +7,7 @@ import {
 import type { EKSClient } from '@aws-sdk/client-eks';
 import type { Random } from 'controller-runtime/env';
 import type { CallFactory } from '../call/call.ts';
-import { EmptyResponse, ignoreNotFound } from '../call/responses.ts';
+import { ignoreNotFound, mutate } from '../call/responses.ts';
 import type { AccessEntries, EksClusters } from './eks-api.ts';
 import { ClusterResponse, findOrMissing, FoundEntry } from './responses.ts';
 
@@ -24,30 +24,21 @@ export function accessEntries(client: EKSClient, call: CallFactory, random: Rand
       ),
 
     create: (clusterName, principalArn) =>
-      call({
-        operation: 'CreateAccessEntry',
-        kind: 'mutation',
-        send: () =>
-          client.send(
-            new CreateAccessEntryCommand({
-              clusterName,
-              principalArn,
-              type: 'FARGATE_LINUX',
-              // A new token each time, because EKS could answer a used token with an entry that has been deleted
-              // since. The role's ARN already makes the call idempotent.
-              clientRequestToken: random.uuid(),
-            }),
-          ),
-        response: EmptyResponse,
-      }),
+      mutate(call, 'CreateAccessEntry', () =>
+        client.send(
+          new CreateAccessEntryCommand({
+            clusterName,
+            principalArn,
+            type: 'FARGATE_LINUX',
+            // A new token each time, because EKS could answer a used token with an entry that has been deleted since.
+            // The role's ARN already makes the call idempotent.
+            clientRequestToken: random.uuid(),
+          }),
+        ),
+      ),
 
     delete: (clusterName, principalArn) =>
-      call({
-        operation: 'DeleteAccessEntry',
-        kind: 'mutation',
-        send: () => client.send(new DeleteAccessEntryCommand({ clusterName, principalArn })),
-        response: EmptyResponse,
-      }),
+      mutate(call, 'DeleteAccessEntry', () => client.send(new DeleteAccessEntryCommand({ clusterName, principalArn }))),
   };
 }
 

@@ -9,8 +9,8 @@ import {
 } from '@aws-sdk/client-eks';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Random } from 'controller-runtime/env';
-import { EmptyResponse, listAllPages } from '../call/responses.ts';
-import type { Call, CallFactory } from '../call/call.ts';
+import { listAllPages, mutate } from '../call/responses.ts';
+import type { CallFactory } from '../call/call.ts';
 import { isNotFound } from '../errors/error-codes.ts';
 import type { FargateProfiles } from './eks-api.ts';
 import { findOrMissing, FoundProfile, ProfileResponse, ProfilesResponse } from './responses.ts';
@@ -19,8 +19,6 @@ import { findOrMissing, FoundProfile, ProfileResponse, ProfilesResponse } from '
 const PAGE_SIZE = 100;
 
 export function fargateProfiles(client: EKSClient, call: CallFactory, random: Random): FargateProfiles {
-  const mutate = (operation: string, send: () => Promise<unknown>): Call<void> =>
-    call({ operation, kind: 'mutation', send, response: EmptyResponse });
   return {
     describe: (clusterName, fargateProfileName) =>
       findOrMissing(
@@ -68,14 +66,14 @@ export function fargateProfiles(client: EKSClient, call: CallFactory, random: Ra
       }),
 
     delete: (clusterName, fargateProfileName) =>
-      mutate('DeleteFargateProfile', () =>
+      mutate(call, 'DeleteFargateProfile', () =>
         client.send(new DeleteFargateProfileCommand({ clusterName, fargateProfileName })),
       ),
 
     tag: (resourceArn, tags) =>
-      mutate('TagResource', () => client.send(new TagResourceCommand({ resourceArn, tags: { ...tags } }))),
+      mutate(call, 'TagResource', () => client.send(new TagResourceCommand({ resourceArn, tags: { ...tags } }))),
 
     untag: (resourceArn, keys) =>
-      mutate('UntagResource', () => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] }))),
+      mutate(call, 'UntagResource', () => client.send(new UntagResourceCommand({ resourceArn, tagKeys: [...keys] }))),
   };
 }

@@ -16,7 +16,7 @@ import {
 import type { IAMClient } from '@aws-sdk/client-iam';
 import * as E from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
-import { EmptyResponse, ignoreNotFound, listAllPages, type Page } from '../call/responses.ts';
+import { ignoreNotFound, listAllPages, mutate, type Page } from '../call/responses.ts';
 import type { CallFactory, Call } from '../call/call.ts';
 import type { PodExecutionRoles, Role } from './iam-api.ts';
 import {
@@ -30,8 +30,6 @@ import {
 const PAGE_SIZE = 1000;
 
 export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExecutionRoles {
-  const mutate = (operation: string, send: () => Promise<unknown>): Call<void> =>
-    call({ operation, kind: 'mutation', send, response: EmptyResponse });
   const listPages = (
     operation: string,
     response: t.Decoder<unknown, Page<string>>,
@@ -91,38 +89,40 @@ export function podExecutionRoles(client: IAMClient, call: CallFactory): PodExec
       }))(created);
     },
 
-    delete: (RoleName) => mutate('DeleteRole', () => client.send(new DeleteRoleCommand({ RoleName }))),
+    delete: (RoleName) => mutate(call, 'DeleteRole', () => client.send(new DeleteRoleCommand({ RoleName }))),
 
     setTrust: (RoleName, PolicyDocument) =>
-      mutate('UpdateAssumeRolePolicy', () =>
+      mutate(call, 'UpdateAssumeRolePolicy', () =>
         client.send(new UpdateAssumeRolePolicyCommand({ RoleName, PolicyDocument })),
       ),
 
     setBoundary: (RoleName, PermissionsBoundary) =>
-      mutate('PutRolePermissionsBoundary', () =>
+      mutate(call, 'PutRolePermissionsBoundary', () =>
         client.send(new PutRolePermissionsBoundaryCommand({ RoleName, PermissionsBoundary })),
       ),
 
     removeBoundary: (RoleName) =>
       ignoreNotFound(
-        mutate('DeleteRolePermissionsBoundary', () =>
+        mutate(call, 'DeleteRolePermissionsBoundary', () =>
           client.send(new DeleteRolePermissionsBoundaryCommand({ RoleName })),
         ),
       ),
 
     attach: (RoleName, PolicyArn) =>
-      mutate('AttachRolePolicy', () => client.send(new AttachRolePolicyCommand({ RoleName, PolicyArn }))),
+      mutate(call, 'AttachRolePolicy', () => client.send(new AttachRolePolicyCommand({ RoleName, PolicyArn }))),
 
     detach: (RoleName, PolicyArn) =>
       ignoreNotFound(
-        mutate('DetachRolePolicy', () => client.send(new DetachRolePolicyCommand({ RoleName, PolicyArn }))),
+        mutate(call, 'DetachRolePolicy', () => client.send(new DetachRolePolicyCommand({ RoleName, PolicyArn }))),
       ),
 
     tag: (RoleName, tags) =>
-      mutate('TagRole', () => client.send(new TagRoleCommand({ RoleName, Tags: toIamTags(tags) }))),
+      mutate(call, 'TagRole', () => client.send(new TagRoleCommand({ RoleName, Tags: toIamTags(tags) }))),
 
     untag: (RoleName, keys) =>
-      ignoreNotFound(mutate('UntagRole', () => client.send(new UntagRoleCommand({ RoleName, TagKeys: [...keys] })))),
+      ignoreNotFound(
+        mutate(call, 'UntagRole', () => client.send(new UntagRoleCommand({ RoleName, TagKeys: [...keys] }))),
+      ),
   };
 }
 
