@@ -1,14 +1,12 @@
 import { expect } from 'chai';
 import * as E from 'fp-ts/lib/Either.js';
-import { Registry } from 'prom-client';
 import { parseTimestamp } from 'controller-runtime/env';
 import { MemoryLogger, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import { EksClusterName, RoleName } from '../../api/names.ts';
 import { CallerAccounts } from './credentials/caller-identity.ts';
 import { CredentialPool, type AwsCredentialSource, type AwsCredentialSources } from './credentials/credential-pool.ts';
+import { configWith } from './testing/config.ts';
 import { AWS_ENDPOINTS } from './testing/endpoints.ts';
-import { newRateLimiter } from './call/rate-limiter.ts';
-import { awsMetrics } from './metrics.ts';
 import { newSessions } from './open-session.ts';
 import type { AwsService } from './errors/failure.ts';
 import { isCredentialsInvalid, isRegionNotEnabled } from './errors/error-codes.ts';
@@ -70,23 +68,12 @@ describe('Sessions', () => {
    * region.
    */
   function sessionsIn(region: string | undefined): Sessions {
-    const shared = {
-      clock,
-      logger,
-      transport,
-      limiter: newRateLimiter(clock),
-      metrics: awsMetrics(new Registry()),
-      endpoints: {
-        ...AWS_ENDPOINTS,
-        urlFor: (service: AwsService, where: string) => {
-          madeClients.push(`${service} ${where}`);
-          return AWS_ENDPOINTS.urlFor(service, where);
-        },
-      },
-      pool: new CredentialPool(clock, stop.signal, 10 * 60_000),
-      region,
-      version: 'v1.2.3',
+    const pool = new CredentialPool(clock, stop.signal, 10 * 60_000);
+    const urlFor = (service: AwsService, where: string): undefined => {
+      madeClients.push(`${service} ${where}`);
     };
+    const endpoints = { ...AWS_ENDPOINTS, urlFor };
+    const shared = { ...configWith({ clock, logger, transport, pool, region }), endpoints };
     return newSessions({
       ...shared,
       random: new SeededRandom(1),

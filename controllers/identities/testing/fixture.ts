@@ -1,11 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { Registry } from 'prom-client';
 import { expect } from 'chai';
 import { createKubeClient, type KubeObject } from 'controller-runtime/client';
 import { FakeApiServer, type FakeKind, MemoryLogger, SeededRandom, VirtualClock } from 'controller-runtime/testing';
 import type { AwsCredentialSource, CredentialsProblem } from '../../../pkg/cloud/index.ts';
-import { CallerAccounts, CredentialPool, newRateLimiter, awsMetrics } from '../../../pkg/cloud/index.ts';
-import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
+import { CallerAccounts, CredentialPool } from '../../../pkg/cloud/index.ts';
+import { configWith } from '../../../pkg/cloud/testing/config.ts';
 import { FakeTransport, queryError } from '../../../pkg/cloud/testing/fake-transport.ts';
 import { type IdentityUsePredicate, type Identities, newIdentities } from '../identities.ts';
 
@@ -58,17 +57,7 @@ export class IdentitiesFixture {
     this.api = new FakeApiServer({ clock, random, kinds });
     for (const name of ['team-a', 'team-b'])
       this.api.storage.create(this.api.kind('namespaces'), '', { metadata: { name } });
-    const shared = {
-      clock,
-      logger,
-      transport: this.aws,
-      limiter: newRateLimiter(clock),
-      metrics: awsMetrics(new Registry()),
-      endpoints: AWS_ENDPOINTS,
-      pool: this.pool,
-      region: undefined,
-      version: 'v1',
-    };
+    const shared = configWith({ clock, logger, transport: this.aws, pool: this.pool, region: undefined });
     this.identities = newIdentities({
       client: createKubeClient({ transport: this.api, clock }),
       clock,

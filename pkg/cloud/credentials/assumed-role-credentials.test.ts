@@ -1,13 +1,10 @@
 import { expect } from 'chai';
-import { Registry } from 'prom-client';
 import { formatTimestamp, parseTimestamp } from 'controller-runtime/env';
 import { MemoryLogger, VirtualClock } from 'controller-runtime/testing';
 import { newAssumedRoleSource } from './assumed-role-credentials.ts';
 import { CallerAccounts } from './caller-identity.ts';
 import { CredentialPool, type AwsCredentials, type AwsCredentialSource } from './credential-pool.ts';
-import { AWS_ENDPOINTS } from '../testing/endpoints.ts';
-import { newRateLimiter } from '../call/rate-limiter.ts';
-import { awsMetrics } from '../metrics.ts';
+import { configWith } from '../testing/config.ts';
 import { NoCredentials } from '../errors/sdk-failure.ts';
 import type { RoleToAssume } from '../sts/sts-api.ts';
 import { FakeTransport, proxyPage, queryError, queryResponse } from '../testing/fake-transport.ts';
@@ -33,17 +30,7 @@ describe('The credentials of an assumed role', () => {
         `<Expiration>${formatTimestamp(clock.now() + seconds * SECOND)}</Expiration></Credentials>`,
     );
   const source = (changes: Partial<RoleToAssume> = {}, from: AwsCredentialSource = base, region?: string) => {
-    const shared = {
-      clock,
-      logger,
-      transport,
-      limiter: newRateLimiter(clock),
-      metrics: awsMetrics(new Registry()),
-      endpoints: AWS_ENDPOINTS,
-      pool,
-      region,
-      version: 'v1',
-    };
+    const shared = configWith({ clock, logger, transport, pool, region });
     const accounts = new CallerAccounts({ ...shared, signal: new AbortController().signal });
     return newAssumedRoleSource(
       { ...shared, accounts },
