@@ -156,7 +156,7 @@ describe('Pod execution roles', () => {
       const whenGone = await outcomeOf(call(roles(noSuch())));
       if (fineWhenGone.includes(operation)) expect(whenGone).to.equal(undefined);
       else expect(whenGone).to.include({ code: 'NoSuchEntity' });
-      const proxy = new FakeTransport(() => proxyPage(200, '<html><body>log in</body></html>'));
+      const proxy = new FakeTransport(() => proxyPage(200));
       expect(await expectFailure(call(roles(proxy)))).to.include({ code: 'Undecodable' });
     });
 });

@@ -48,8 +48,8 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 /** An AWS response that never arrives, even when a signal aborts the request. */
 export const neverRespond = (): Promise<AwsResponse> => new Promise(() => {});
 
-export const jsonResponse = (body: unknown, statusCode = 200): AwsResponse => ({
-  statusCode,
+export const jsonResponse = (body: unknown): AwsResponse => ({
+  statusCode: 200,
   headers: { 'content-type': 'application/json', 'x-amzn-requestid': 'request-1' },
   body: bytes(JSON.stringify(body)),
 });
