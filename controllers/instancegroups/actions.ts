@@ -40,8 +40,6 @@ export class Actions {
   /** Returns the changed InstanceGroup, or `undefined` if it may be gone. */
   async carryOut(group: KubeObject, action: Action, signal: AbortSignal): Promise<KubeObject | undefined> {
     switch (action.kind) {
-      case 'none':
-        return group;
       case 'addFinalizer':
         return this.patchGroup(group, { finalizers: [...finalizersOf(group), GROUP_FINALIZER] }, signal);
       case 'removeFinalizers': {

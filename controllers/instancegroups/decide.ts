@@ -22,7 +22,6 @@ import { findStrategyProblem, profileSpec, profileSpecPatch } from './profile-sp
 
 /** One reconcile makes this change in addition to the InstanceGroup's status. */
 export type Action =
-  | { readonly kind: 'none' }
   | { readonly kind: 'addFinalizer' }
   | { readonly kind: 'createProfile'; readonly spec: AWSFargateProfileSpec }
   /** Makes the InstanceGroup the owner of an AWSFargateProfile without owner, for example after a restore. */
@@ -31,8 +30,9 @@ export type Action =
   | { readonly kind: 'deleteProfile'; readonly profile: KubeObject }
   | { readonly kind: 'removeFinalizers'; readonly finalizers: readonly string[] };
 
-export interface Decision {
-  readonly action: Action;
+interface Decision {
+  /** If undefined, the reconcile changes only the status. */
+  readonly action?: Action;
   readonly state: GroupState;
 }
 
@@ -51,7 +51,7 @@ const LEFT_TO_KEIKO = plainState(
   `The AWSFargateProfile is deleted. The finalizer ${KEIKO_FINALIZER} remains, because keiko may have created other resources for this InstanceGroup`,
 );
 const CREATING = plainState('InitCreate', 'The AWSFargateProfile does not exist yet');
-const stay = (state: GroupState): Decision => ({ action: { kind: 'none' }, state });
+const stay = (state: GroupState): Decision => ({ state });
 
 /** Includes an InstanceGroup whose provisioner was eks-fargate before: it still has this controller's finalizer. */
 export const isReconciled = (group: KubeObject): boolean =>

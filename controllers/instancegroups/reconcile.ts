@@ -57,10 +57,10 @@ export class InstanceGroupReconciler {
   /** Returns the API server's refusal, if any, as the state to report on the InstanceGroup. */
   private async carryOut(
     { group }: GroupInputs,
-    action: Action,
+    action: Action | undefined,
     { logger, signal }: ReconcileContext,
   ): Promise<{ readonly group: KubeObject | undefined; readonly refusal?: GroupState }> {
-    if (action.kind === 'none') return { group };
+    if (action === undefined) return { group };
     const blocker = await this.findSchemaBlocker(action, signal);
     if (blocker !== undefined) return { group, refusal: blocker };
     logger.info('Changing an object for an InstanceGroup', { action: action.kind });
