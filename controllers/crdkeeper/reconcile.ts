@@ -2,7 +2,6 @@ import type { Store } from 'controller-runtime/cache';
 import { isInvalid, keyText, KubeError, type KubeObject, type ObjectKey } from 'controller-runtime/client';
 import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { Ms } from 'controller-runtime/env';
-import { crd as ourCrd } from '../../api/v1beta2/crd.ts';
 import { apiRejectionFrom } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { fieldsDroppedBy } from '../shared/crd/crd-schema.ts';
@@ -182,8 +181,7 @@ export class CrdKeeper {
     this.setState({ kind: 'restoring' });
     if (leadership.remaining() <= 0) return LEASE_EXPIRED;
     const { crd } = observation;
-    const noted =
-      crd !== undefined && parts.includes('crd') ? withDropped(next, fieldsDroppedBy(crd, { ...ourCrd })) : next;
+    const noted = crd !== undefined && parts.includes('crd') ? withDropped(next, fieldsDroppedBy(crd)) : next;
     this.isRecordOpen = true;
     const writers = writersOf(observation, parts);
     // The restoration is recorded before it begins, so that the record contains it even after a crash.

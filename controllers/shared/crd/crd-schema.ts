@@ -43,10 +43,10 @@ function missingFields(theirs: unknown, ours: unknown, path: string): readonly s
 }
 
 /** Returns the paths of the fields directly in spec and status, such as `spec.roleARN`, that `other` lacks. */
-export function fieldsDroppedBy(other: KubeObject, ours: Readonly<Record<string, unknown>>): readonly string[] {
-  const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(ours)];
+export function fieldsDroppedBy(other: KubeObject): readonly string[] {
+  const [theirSchema, ourSchema] = [servedSchemaOf(other), servedSchemaOf(crd)];
   return ['spec', 'status'].flatMap((part) => {
-    const properties = fieldAt(fieldAt(fieldAt(ourSchema, 'properties'), part), 'properties');
+    const properties = fieldAt(propertyOf(ourSchema, part), 'properties');
     const names = isRecord(properties) ? Object.keys(properties) : [];
     return names.filter((name) => !keepsField(theirSchema, [part, name])).map((name) => `${part}.${name}`);
   });
@@ -63,7 +63,7 @@ function servedSchemaOf(definition: Readonly<Record<string, unknown>>): unknown 
 
 function keepsField(schema: unknown, [name, ...rest]: readonly string[]): boolean {
   if (name === undefined || fieldAt(schema, PRESERVES) === true) return schema !== undefined;
-  return keepsField(fieldAt(fieldAt(schema, 'properties'), name), rest);
+  return keepsField(propertyOf(schema, name), rest);
 }
 
 /** CAPA serves these webhooks for AWSFargateProfiles only while its feature gate EKSFargate is on. */

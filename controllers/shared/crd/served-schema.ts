@@ -96,8 +96,8 @@ export class ServedSchema {
 
   /** Reuses a result for {@link MAX_AGE}, and for longer while the request fails. Throws if there is no result yet. */
   async checkRecently(signal: AbortSignal): Promise<ServedSchemaState> {
-    const known = this.newerThan(MAX_AGE);
-    if (known !== undefined) return this.withKeeper(known);
+    if (this.last !== undefined && this.options.clock.monotonic() - this.last.at < MAX_AGE)
+      return this.withKeeper(this.last.result);
     try {
       return this.withKeeper(await this.checkOnce(signal));
     } catch (error) {
@@ -115,12 +115,6 @@ export class ServedSchema {
     const { keeper } = this;
     if (keeper?.kind === 'capaServes') return keeper;
     return result.kind === 'foreign' && keeper !== undefined ? { ...result, keeper } : result;
-  }
-
-  private newerThan(age: Ms): ReadResult | undefined {
-    return this.last !== undefined && this.options.clock.monotonic() - this.last.at < age
-      ? this.last.result
-      : undefined;
   }
 
   private checkOnce(signal: AbortSignal): Promise<ReadResult> {
