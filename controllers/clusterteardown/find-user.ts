@@ -14,7 +14,7 @@ import { hasFinalizer, isDeleting } from '../shared/object-state.ts';
 
 export interface FindUserOptions extends JoinFacts, Pick<ControllerOptions, 'client'> {
   readonly clusters: TypedStoreReader<Cluster>;
-  readonly accounts?: ControlPlaneAccounts;
+  readonly accounts: ControlPlaneAccounts;
 }
 
 /**
@@ -62,7 +62,7 @@ function newJoinCheck(
   let learned: Promise<void> | undefined;
   return async (profile) => {
     if (joinOf(profile, controlPlane, options) === 'accountUnknown')
-      await (learned ??= options.accounts?.learn(controlPlane, context));
+      await (learned ??= options.accounts.learn(controlPlane, context));
     return joinOf(profile, controlPlane, options) !== 'no';
   };
 }

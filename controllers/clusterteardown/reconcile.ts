@@ -80,7 +80,7 @@ export class TeardownReconciler {
   ): Promise<'notNeeded' | 'known' | 'unknown'> {
     const { accounts } = this.options;
     const { controlPlane } = state;
-    if (accounts === undefined || controlPlane === undefined) return 'notNeeded';
+    if (controlPlane === undefined) return 'notNeeded';
     // An AWSFargateProfile without an account in its status has nothing in AWS.
     const isNeeded = this.findJoined(controlPlane, needsAccountToJoin).some(
       ({ decoded }) => E.isRight(decoded) && decoded.right.status?.account !== undefined,

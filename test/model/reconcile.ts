@@ -173,6 +173,7 @@ function newManager(
   remember(parts, memory);
 
   const events: string[] = [];
+  const sessions = { open: async () => E.right(sessionOf(ask)) };
   const shared = {
     client,
     clock: CLOCK,
@@ -180,8 +181,8 @@ function newManager(
     schema: OUR_SCHEMA,
     leadership: { remaining: () => 15_000 },
     controlPlaneFinalizer: new ControlPlaneFinalizer({ client, controlPlanes, resource: () => CONTROL_PLANES }),
+    accounts: new ControlPlaneAccounts(sessions),
   };
-  const sessions = { open: async () => E.right(sessionOf(ask)) };
   const reconciler = (): Reconcile =>
     newReconcile({
       ...shared,
@@ -189,7 +190,6 @@ function newManager(
       ...parts,
       ...(watchFilter !== undefined && { watchFilter }),
       managerRegion: undefined,
-      accounts: new ControlPlaneAccounts(sessions),
       limits: NO_LIMITS,
       sessions,
       recordTurnSpan: () => {},

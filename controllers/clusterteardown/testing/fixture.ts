@@ -6,6 +6,7 @@ import { CONTROL_PLANE_GROUP, CONTROL_PLANE_KIND } from '../../../api/external/i
 import type { AWSFargateProfile } from '../../../api/v1beta2/index.ts';
 import { CLUSTER, CONTROL_PLANE, PROFILE_KIND, newApi } from '../../awsfargateprofile/testing/api.ts';
 import { newCaches, type Caches } from '../../shared/caches.ts';
+import { ControlPlaneAccounts } from '../../shared/control-plane/control-plane-accounts.ts';
 import { CONTROL_PLANE_FINALIZER, ControlPlaneFinalizer } from '../../shared/control-plane/control-plane-finalizer.ts';
 import type { ServedSchemaState } from '../../shared/crd/served-schema.ts';
 import { TeardownReconciler } from '../reconcile.ts';
@@ -45,6 +46,7 @@ export class TeardownFixture {
       clock,
       ...this.caches.typed,
       clusterResource: () => CLUSTERS,
+      accounts: new ControlPlaneAccounts({ open: () => Promise.reject(new Error('no account is needed')) }),
       controlPlaneFinalizer: new ControlPlaneFinalizer({ client, controlPlanes, resource: () => CONTROL_PLANES }),
       schema: { check: async () => this.schema },
       leadership: { remaining: () => this.remaining() },
