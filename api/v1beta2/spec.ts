@@ -83,7 +83,7 @@ const IdentityRef = object(
   },
 );
 
-export const EksClusterReference = object(
+const EksClusterReference = object(
   {
     name: text(EksClusterName, {
       description: 'The name of the cluster in EKS. Required. Immutable.',
@@ -107,7 +107,6 @@ export const EksClusterReference = object(
     rules: EKS_CLUSTER_RULES,
   },
 );
-export interface EksClusterReference extends TypeOf<typeof EksClusterReference> {}
 
 const UpdateStrategyType = oneOf(['Reject', 'Replace'], {
   description:
@@ -116,8 +115,6 @@ const UpdateStrategyType = oneOf(['Reject', 'Replace'], {
     "new profile, and deletes the old profile when the new one is ACTIVE; EKS then stops the old profile's pods immediately, " +
     'without regard to PodDisruptionBudgets. Default: Reject. Can be changed at any time.',
 });
-
-export type UpdateStrategyType = TypeOf<typeof UpdateStrategyType>;
 
 const Replace = object(
   {

@@ -14,10 +14,9 @@ import { MAX_MESSAGE } from 'controller-runtime/text';
 import { AccountId, EksClusterName, ProfileName, RoleArn, RoleName } from '../names.ts';
 import { WIDE } from './spec.ts';
 
-export const ConditionStatus = oneOf(['True', 'False', 'Unknown'], {
+const ConditionStatus = oneOf(['True', 'False', 'Unknown'], {
   description: 'Whether the condition applies: True, False, or Unknown.',
 });
-export type ConditionStatus = TypeOf<typeof ConditionStatus>;
 
 export const Condition = object(
   {
@@ -122,7 +121,7 @@ const Predecessor = object(
   { description: 'A profile of this object that another profile replaces.' },
 );
 
-export const HealthIssue = object(
+const HealthIssue = object(
   {
     code: optional(
       string({
@@ -140,7 +139,6 @@ export const HealthIssue = object(
   },
   { description: 'One health issue of the profile.' },
 );
-export interface HealthIssue extends TypeOf<typeof HealthIssue> {}
 
 export const Health = object(
   {

@@ -31,7 +31,7 @@ export interface Env {
 }
 
 /** The namespaces of the Lease, and of the Secrets with AWS credentials. */
-export interface Namespaces {
+interface Namespaces {
   readonly lease: string;
   readonly secrets: string;
 }

@@ -6,7 +6,7 @@ const BASE_NAME = 'capaf-leader-election';
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const HASH_LENGTH = 10;
 
-export interface LeaseNameFlags {
+interface LeaseNameFlags {
   readonly election?: { readonly leaseName?: string } | undefined;
   readonly namespace?: string | undefined;
   readonly watchFilter?: string | undefined;

@@ -41,10 +41,7 @@ const NAME = 'cluster-api-provider-aws-fargate';
 /** Used without leader election: the manager never has to stop being the leader. */
 const ALWAYS_LEADER: Leadership = { remaining: () => Number.POSITIVE_INFINITY };
 
-export type RunFlags = Omit<
-  ManagerFlags,
-  'kubeconfig' | 'loggingFormat' | 'verbosity' | 'serviceEndpoints' | 'ignored'
->;
+type RunFlags = Omit<ManagerFlags, 'kubeconfig' | 'loggingFormat' | 'verbosity' | 'serviceEndpoints' | 'ignored'>;
 
 /**
  * Runs the manager until `signal` aborts. Rejects when a runnable fails, when the Lease is lost, or when a runnable

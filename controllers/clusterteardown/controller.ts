@@ -23,7 +23,7 @@ const NAME = 'clusterteardown';
 /** One tenant can use at most half of the slots. */
 const SLOTS = { group: 5, namespace: 5, total: 10 };
 
-export interface ClusterTeardownControllerOptions extends ControllerOptions {
+interface ClusterTeardownControllerOptions extends ControllerOptions {
   readonly controlPlaneFinalizer: ControlPlaneFinalizer;
   readonly managerRegion: string | undefined;
   readonly accounts: ControlPlaneAccounts;

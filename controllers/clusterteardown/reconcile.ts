@@ -18,7 +18,7 @@ import { DONE, LEASE_EXPIRED, backOff } from '../shared/requeue.ts';
 import { ACCOUNT_UNKNOWN, PROFILE_LEFT } from './requeue.ts';
 import { type FinalizerSyncOptions, FinalizerSync } from './sync-control-plane-finalizer.ts';
 
-export interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOptions {
+interface TeardownOptions extends ProfileDeleterOptions, FinalizerSyncOptions {
   readonly profiles: TypedStoreReader<AWSFargateProfile>;
   readonly controlPlanes: TypedStoreReader<AWSManagedControlPlane>;
 }

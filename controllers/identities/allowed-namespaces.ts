@@ -3,7 +3,7 @@ import { isLabelValue } from '../../pkg/fargate/fargate-pods.ts';
 import * as E from 'fp-ts/lib/Either.js';
 
 /** `dependsOnLabels` means that `selector` must match the Namespace's labels. */
-export type NamespacePermission =
+type NamespacePermission =
   | { readonly kind: 'granted' }
   | { readonly kind: 'denied' }
   | { readonly kind: 'dependsOnLabels'; readonly selector: LabelSelector };

@@ -81,7 +81,7 @@ export interface CachesOptions {
   readonly watchFilter?: string;
 }
 
-export interface TypedCaches {
+interface TypedCaches {
   readonly profiles: TypedStore<AWSFargateProfile>;
   readonly clusters: TypedStore<Cluster>;
   readonly controlPlanes: TypedStore<AWSManagedControlPlane>;
@@ -247,7 +247,7 @@ export const eksClusterOfControlPlane = ({ metadata, spec }: KubeObject): readon
 };
 
 /** An index, and the key in it that all AWSFargateProfiles of one cluster share. */
-export interface ClusterIndex {
+interface ClusterIndex {
   readonly index: typeof BY_CLUSTER | typeof BY_EKS_CLUSTER | typeof BY_RECORDED_EKS_CLUSTER;
   readonly value: string;
 }

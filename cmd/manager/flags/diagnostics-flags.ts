@@ -53,7 +53,7 @@ export interface Diagnostics {
   readonly tls?: DiagnosticsTls;
 }
 
-export interface DiagnosticsTls {
+interface DiagnosticsTls {
   /** If undefined, the server creates a self-signed certificate. */
   readonly files?: CertificateFiles;
   readonly settings: SecureContextOptions;

@@ -162,7 +162,7 @@ export class ServedSchema {
   }
 }
 
-export interface SchemaMetrics {
+interface SchemaMetrics {
   foreign(is: boolean): void;
 }
 
