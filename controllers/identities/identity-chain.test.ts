@@ -196,9 +196,4 @@ describe('resolveIdentity', () => {
     const caches = cachesOf([selective, namespaceObject('team-a', { team: 'a' })]);
     expect(describeChain([STATIC, 'keys'], caches)).to.equal('keys');
   });
-
-  it('does not read labels of a namespace that the list contains', () => {
-    const caches = cachesOf([keys('keys', { allowedNamespaces: { list: ['team-a'] } })], { Namespace: 'forbidden' });
-    expect(describeChain([STATIC, 'keys'], caches)).to.equal('keys');
-  });
 });
