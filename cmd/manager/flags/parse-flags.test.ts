@@ -10,10 +10,6 @@ import { parseFlags, type ManagerFlags } from './parse-flags.ts';
 const INVALID_COMMAND_LINES: readonly (readonly [args: readonly string[], message: string])[] = [
   [['--no-such-flag=1'], "Unknown option '--no-such-flag'. --help lists the flags"],
   [['--leader-elect=yes'], '--leader-elect: "yes" is neither true nor false; use one of true, false'],
-  [
-    ['--manage-crd=yes'],
-    '--manage-crd: "yes" is neither true nor false; use one of true, false. In a release, the variable CAPAF_MANAGE_CRD sets this flag',
-  ],
   [['start'], "Unexpected argument 'start'. --help lists the flags"],
   [['--sync-period'], "Option '--sync-period <value>' argument missing. --help lists the flags"],
   [['--sync-period', '10'], '--sync-period: "10" is not a duration above zero; write it like 30s, 10m or 1h30m'],
@@ -239,7 +235,6 @@ describe('parseFlags', () => {
 
   it('leaves off what an operator must ask for, and limits nothing by default', () => {
     expect(flagsOf()).to.deep.include({ managesCrd: false, limits: {} });
-    expect(flagsOf('--manage-crd=true').managesCrd).to.equal(true);
   });
 
   it('makes nothing of InstanceGroups without --instance-groups, which needs --allow-eks-cluster', () => {
