@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { GRANT, keyOf, keyText, type ObjectKey, type Resource } from 'controller-runtime/client';
 import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { Ms } from 'controller-runtime/env';
-import { type AWSFargateProfile, API_VERSION, KIND } from '../../api/v1beta2/index.ts';
+import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { findLiveBlocker, deleteProfileObject } from '../shared/live-profiles.ts';
 import { type ServedSchema, type ServedSchemaState, isLeftToOthers } from '../shared/crd/served-schema.ts';
@@ -18,8 +18,6 @@ export interface ProfileDeleterOptions extends Pick<ControllerOptions, 'client' 
 
 /** What the controller remembers of a Cluster until no profile is left to delete. */
 interface Teardown {
-  /** The UIDs of AWSFargateProfiles whose deletion an Event has reported. */
-  readonly recorded: Set<string>;
   /** For each AWSFargateProfile, since when all attempts to delete it have failed. */
   readonly errors: PersistentErrors;
   round: Round;
@@ -81,7 +79,7 @@ export class ProfileDeleter {
     const known = this.teardowns.get(key);
     if (known !== undefined) return known;
     const errors = new PersistentErrors(this.options.clock);
-    const teardown: Teardown = { recorded: new Set(), errors, round: NEW_ROUND };
+    const teardown: Teardown = { errors, round: NEW_ROUND };
     this.teardowns.set(key, teardown);
     return teardown;
   }
@@ -129,7 +127,7 @@ export class ProfileDeleter {
 
   private async deleteProfile(
     profile: AWSFargateProfile,
-    { cluster, cause, schema, teardown }: Attempt,
+    { cluster, cause, schema }: Attempt,
     context: ReconcileContext,
   ): Promise<Requeue> {
     const { client, clusterResource, recorder } = this.options;
@@ -145,16 +143,9 @@ export class ProfileDeleter {
     }
     logger.info('Deleting profile of a cluster that is torn down', { ...keys, cause });
     await deleteProfileObject(client, profile, signal);
-    this.recordEventOnce(teardown.recorded, profile, cause);
-    return DONE;
-  }
-
-  private recordEventOnce(recorded: Set<string>, { metadata }: AWSFargateProfile, cause: string): void {
-    if (recorded.has(metadata.uid)) return;
-    recorded.add(metadata.uid);
     const message = `The controller deletes this AWSFargateProfile, because ${cause} is being deleted`;
-    const object = { metadata, apiVersion: API_VERSION, kind: KIND };
-    this.options.recorder.record(object, 'Normal', 'DeletedWithCluster', message);
+    recorder.record(profile, 'Normal', 'DeletedWithCluster', message);
+    return DONE;
   }
 }
 
