@@ -180,10 +180,6 @@ describe('resolveIdentity', () => {
       it(what, () => expect(describeChain(reference, cachesOf(objects, unknown))).to.equal(problem));
   });
 
-  it('lets every namespace use the credentials of the manager if AWSClusterControllerIdentity is not served', () => {
-    expect(describeChain(undefined, cachesOf([], { [CONTROLLER]: 'not served' }))).to.equal('(the manager)');
-  });
-
   it('lets AWSClusterControllerIdentity default decide about a namespace, even without a reference to it', () => {
     const caches = cachesOf([manager({ allowedNamespaces: { list: ['team-b'] } })]);
     expect(describeChain(undefined, caches)).to.match(
