@@ -245,16 +245,17 @@ describe('the CRD keeper', () => {
       expect(keeper.logger.linesWith('The API server rejects a request of the CRD keeper')).to.have.length(1);
     });
 
-    it('while an operator has broken the record', async () => {
-      await keeper.settle();
-      keeper.api.server.storage.mergePatch(
-        { group: '', versions: ['v1'], kind: 'ConfigMap', plural: 'configmaps', status: false },
-        { namespace: 'capaf-system', name: 'capaf-crd-keeper' },
-        { data: { 'record.json': '{' } },
-      );
-      keeper.applyCapa();
-      await expectNothing();
-    });
+    for (const text of ['{', '{}'])
+      it(`while an operator has changed the record to ${JSON.stringify(text)}`, async () => {
+        await keeper.settle();
+        keeper.api.server.storage.mergePatch(
+          { group: '', versions: ['v1'], kind: 'ConfigMap', plural: 'configmaps', status: false },
+          { namespace: 'capaf-system', name: 'capaf-crd-keeper' },
+          { data: { 'record.json': text } },
+        );
+        keeper.applyCapa();
+        await expectNothing();
+      });
   });
 
   it('does not remove a webhook whose position another client has changed meanwhile', async () => {

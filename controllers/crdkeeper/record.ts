@@ -30,11 +30,6 @@ export interface KeeperRecord extends TypeOf<typeof KeeperRecord> {}
 
 export const EMPTY_RECORD: KeeperRecord = { restorations: [] };
 
-export function parseRecord(text: string): KeeperRecord | undefined {
-  const decoded = KeeperRecord.decode(tryJson(text));
-  return E.isRight(decoded) ? decoded.right : undefined;
-}
-
 /** Returns `undefined` if the API server dropped no fields, or the record already lists the objects that lost them. */
 export const unlistedFields = ({ restorations }: KeeperRecord): readonly string[] | undefined =>
   restorations.at(-1)?.dropped;
@@ -106,7 +101,9 @@ export class RecordStore {
   async read(signal: AbortSignal): Promise<KeeperRecord | undefined> {
     const found = await this.client.get(CONFIG_MAPS, this.key, { signal });
     const text = textAt(found?.['data'], DATA_KEY);
-    return text === undefined ? EMPTY_RECORD : parseRecord(text);
+    if (text === undefined) return EMPTY_RECORD;
+    const decoded = KeeperRecord.decode(tryJson(text));
+    return E.isRight(decoded) ? decoded.right : undefined;
   }
 
   async write(record: KeeperRecord, signal: AbortSignal): Promise<void> {
