@@ -35,13 +35,6 @@ describe('decodeCluster', () => {
       expect(decodeCluster({ metadata, spec })).to.deep.equal(right({ metadata, paused: false }));
     });
   }
-
-  it('names the field that it cannot decode', () => {
-    const result = decodeCluster({ metadata, spec: { paused: 'yes' } });
-    expect(isLeft(result) && result.left.map(describeProblem)).to.deep.equal([
-      'spec.paused: expected boolean, got "yes"',
-    ]);
-  });
 });
 
 describe('decodeAWSManagedControlPlane', () => {
