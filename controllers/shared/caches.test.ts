@@ -22,15 +22,11 @@ describe('listSiblings', () => {
       ({ metadata }) => metadata.name,
     );
 
-  it('lists the other objects of the same Cluster', () => {
-    store.replaceAll([named('web'), named('api'), named('batch')], '1');
-    expect(siblingsOfWeb()).to.have.members(['api', 'batch']);
-  });
-
-  it('leaves out objects of another Cluster or namespace', () => {
+  it('lists the other objects of the same Cluster, not those of another Cluster or namespace', () => {
     const inTest = named('in-test', { spec: { clusterName: ClusterName.of('test') } });
-    store.replaceAll([named('web'), inTest, named('api', { metadata: { namespace: 'team-b' } })], '1');
-    expect(siblingsOfWeb()).to.deep.equal([]);
+    const elsewhere = named('elsewhere', { metadata: { namespace: 'team-b' } });
+    store.replaceAll([named('web'), named('api'), named('batch'), inTest, elsewhere], '1');
+    expect(siblingsOfWeb()).to.have.members(['api', 'batch']);
   });
 
   it('lists the objects of the same EKS cluster, whether they name the Cluster or the EKS cluster', () => {
