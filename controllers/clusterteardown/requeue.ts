@@ -31,15 +31,15 @@ export const ACCOUNT_UNKNOWN: Requeue = after(60_000, "AWS STS does not tell the
 /** Records an event, which may be all that the user sees: the AWSFargateProfiles with their conditions may be gone. */
 export function reportRejection(
   recorder: EventRecorder,
-  { apiVersion, kind, metadata }: InvolvedObject,
+  object: InvolvedObject,
   rejection: ApiRejection,
   { logger }: ReconcileContext,
 ): Requeue {
   logger.warn('The API server rejected a request of the teardown', {
-    [kind]: keyOf({ metadata }),
+    [object.kind]: keyOf(object),
     rejection: rejection.message,
   });
   const message = joinParts({ ...partsOfRejection(rejection), outlook: RETRIES });
-  recorder.record({ apiVersion, kind, metadata }, 'Warning', 'APIServerRefused', message);
+  recorder.record(object, 'Warning', 'APIServerRefused', message);
   return API_REJECTED;
 }

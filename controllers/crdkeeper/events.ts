@@ -1,7 +1,6 @@
 import { keyOf, keyText, type ObjectKey } from 'controller-runtime/client';
 import type { EventRecorder } from 'controller-runtime/events';
 import type { Logger } from 'controller-runtime/log';
-import { API_VERSION, KIND } from '../../api/v1beta2/index.ts';
 import type { ApiRejection } from '../shared/api-rejections.ts';
 import { CAPA_WEBHOOKS } from '../shared/crd/crd-schema.ts';
 import { OUR_CRD } from '../shared/crd/served-schema.ts';
@@ -73,7 +72,7 @@ export class KeeperEvents {
         ofSpec.length > 0
           ? `This AWSFargateProfile has lost ${ofSpec.join(', ')}, because a client wrote it while the API server served a CRD without these fields. Apply this object's manifest again. The controller restores the fields of status.`
           : 'This AWSFargateProfile has lost fields of its status, because a client wrote it while the API server served a CRD without these fields. The controller restores them.';
-      this.recorder.record({ ...object, apiVersion: API_VERSION, kind: KIND }, 'Warning', 'FieldsLost', message);
+      this.recorder.record(object, 'Warning', 'FieldsLost', message);
     }
   }
 
