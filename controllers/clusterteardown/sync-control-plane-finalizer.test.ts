@@ -19,9 +19,10 @@ describe('the control plane finalizer', () => {
     teardown = new TeardownFixture();
   });
 
-  it('is added while a profile of the cluster has our finalizer', async () => {
+  it('is added only to the control plane that the Cluster names, while a profile of the cluster has our finalizer', async () => {
     teardown.api.putCluster({ controlPlaneRef: REFERENCE });
     teardown.api.putControlPlane();
+    teardown.api.putControlPlane({}, { name: 'former', labels: CLUSTER_LABELS });
     teardown.putProfile('elsewhere', 'stage');
     teardown.api.put({ metadata: { name: 'new', finalizers: [] } });
     teardown.sync();
@@ -30,7 +31,7 @@ describe('the control plane finalizer', () => {
     teardown.putProfile('web');
     teardown.sync();
     await teardown.reconcile();
-    expect(teardown.finalizers()).to.deep.equal([CONTROL_PLANE_FINALIZER]);
+    expect([teardown.finalizers(), teardown.finalizers('former')]).to.deep.equal([[CONTROL_PLANE_FINALIZER], []]);
     teardown.sync();
     const before = teardown.api.server.requests.length;
     await teardown.reconcile();
@@ -263,16 +264,6 @@ describe('the control plane finalizer', () => {
       expect(await teardown.reconcile()).to.include({ kind: 'after', delay: 30_000 });
       expect([teardown.finalizers('a-waiting'), teardown.finalizers('b-free')]).to.deep.equal([OURS, [CAPA_FINALIZER]]);
     });
-  });
-
-  it('is added only to the control plane that the Cluster names', async () => {
-    teardown.api.putCluster({ controlPlaneRef: REFERENCE });
-    teardown.api.putControlPlane();
-    teardown.api.putControlPlane({}, { name: 'former', labels: CLUSTER_LABELS });
-    teardown.putProfile('web');
-    teardown.sync();
-    await teardown.reconcile();
-    expect([teardown.finalizers(), teardown.finalizers('former')]).to.deep.equal([[CONTROL_PLANE_FINALIZER], []]);
   });
 
   it('is added again with backoff after repeated conflicts', async () => {
