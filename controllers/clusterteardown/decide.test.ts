@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { DELETE_FOR_MOVE_ANNOTATION, PAUSED_ANNOTATION, RETAIN_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { aCluster, aControlPlane, aDeletedObject, anObject } from '../awsfargateprofile/testing/builders.ts';
+import { aCluster, aControlPlane, anObject } from '../awsfargateprofile/testing/builders.ts';
 import { type ClusterState, isTearingDown, profilesToDelete } from './decide.ts';
 
 const deleted = { deletionTimestamp: '2026-11-21T03:00:00Z' };
@@ -48,6 +48,7 @@ describe('profilesToDelete', () => {
   const teardown: ClusterState = { cluster: CLUSTERS.there, controlPlane: CONTROL_PLANES.deleted };
   const kept: readonly (readonly [which: string, profile: Parameters<typeof anObject>[0]])[] = [
     ['without our finalizer, which has nothing in AWS', { metadata: { finalizers: [] } }],
+    ['that is being deleted', { metadata: deleted }],
     ['that clusterctl move deletes', annotated(DELETE_FOR_MOVE_ANNOTATION)],
     ['that is paused', annotated(PAUSED_ANNOTATION, 'false')],
     ['whose deletionPolicy is Retain', { spec: { deletionPolicy: 'Retain' } }],
@@ -58,9 +59,6 @@ describe('profilesToDelete', () => {
       const [other, stays] = [anObject(), anObject(parts)];
       expect(profilesToDelete(teardown, [other, stays])).to.deep.equal([other]);
     });
-
-  it('leaves out a profile that is being deleted', () =>
-    expect(profilesToDelete(teardown, [aDeletedObject()])).to.deep.equal([]));
 
   it('includes a profile whose deletionPolicy is Delete, whatever its annotation says', () => {
     const object = anObject({ ...annotated(RETAIN_ANNOTATION, 'true'), spec: { deletionPolicy: 'Delete' } });
