@@ -68,12 +68,12 @@ export interface AllowedNamespaces extends TypeOf<typeof AllowedNamespaces> {}
 const allowedNamespacesField = { allowedNamespaces: optional(nullable(AllowedNamespaces)) };
 
 /** Stands for the manager's own credentials. The only object of this kind is called `default`. */
-export const AWSClusterControllerIdentity = object({
+const AWSClusterControllerIdentity = object({
   kind: oneOf([CONTROLLER_IDENTITY_KIND]),
   metadata: ObjectMeta,
   spec: optional(object(allowedNamespacesField)),
 });
-export interface AWSClusterControllerIdentity extends TypeOf<typeof AWSClusterControllerIdentity> {}
+interface AWSClusterControllerIdentity extends TypeOf<typeof AWSClusterControllerIdentity> {}
 
 /** Access keys in a Secret in the manager's namespace, or in the namespace of --static-identity-namespace. */
 export const AWSClusterStaticIdentity = object({

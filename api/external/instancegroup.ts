@@ -3,7 +3,6 @@ import * as E from 'fp-ts/lib/Either.js';
 import { EksClusterName, RoleArn } from '../names.ts';
 import * as s from 'controller-runtime/schema';
 import { fieldAt, isRecord, textAt, type UnknownRecord } from 'controller-runtime/json';
-import { decode } from 'controller-runtime/schema';
 
 // keiko's kind InstanceGroup, with only the fields that the provisioner eks-fargate uses:
 // https://github.com/keikoproj/instance-manager/blob/master/docs/examples/EKS-fargate.md
@@ -142,7 +141,7 @@ export const FargateInstanceGroup = s.object({
 
 export const decodeFargateGroup = (input: unknown) =>
   E.map(({ spec }: s.TypeOf<typeof FargateInstanceGroup>) => spec[FARGATE_PROVISIONER])(
-    decode(FargateInstanceGroup, withNamedSelectors(input)),
+    s.decode(FargateInstanceGroup, withNamedSelectors(input)),
   );
 
 /**
