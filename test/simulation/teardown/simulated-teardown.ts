@@ -3,12 +3,10 @@ import type { StoredEvent } from 'controller-runtime/testing';
 import type { CallRecord } from '../../aws/call-log.ts';
 import { CAPA_FINALIZER } from '../../world/cluster-api/capa-simulator.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../../world/aws/capa-resources.ts';
-import { CLUSTER, EKS_CLUSTER } from '../world/cluster.ts';
-import { SimulatedWorld } from '../world/simulated-world.ts';
+import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, NAMESPACE } from '../world/cluster.ts';
+import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { type AccountSnapshot, type ProfileResources, TeardownChecks } from './teardown-checks.ts';
 
-const NAMESPACE = 'default';
-const CONTROL_PLANE = `${CLUSTER}-control-plane`;
 const CLUSTER_FINALIZER = 'cluster.cluster.x-k8s.io';
 const SHARED_ROLE = 'shared-pods';
 const FOREIGN_ROLE = 'brought-along';
@@ -41,38 +39,37 @@ export class SimulatedTeardown {
   #isDeleting = false;
   #isScheduled = false;
 
-  constructor(world = new SimulatedWorld({ aws: { eks: { createMs: 1_000, deleteMs: 1_500 }, latencyMs: 5 } })) {
+  constructor(world: SimulatedWorld) {
     this.world = world;
-    const { admin } = this.world.aws;
-    const { arn } = admin.putRole({
+    const { arn } = world.aws.admin.putRole({
       name: FOREIGN_ROLE,
       trustPolicy: CAPA_TRUST,
       attachedPolicies: [EKS_POLICY],
     });
-    this.#patch('clusters', CLUSTER, { metadata: { finalizers: [CLUSTER_FINALIZER] } });
-    this.#patch('awsmanagedcontrolplanes', CONTROL_PLANE, { metadata: { finalizers: [CAPA_FINALIZER] } });
-    this.world.api.storage.listen((event) => this.#onChange(event));
-    this.world.aws.onCall((call, phase) => this.#onCall(call, phase));
-    for (const name of ['first', 'second']) this.world.applyWith(name, { roleName: SHARED_ROLE });
-    this.world.applyWith('own', {
+    world.patch('clusters', CLUSTER, { metadata: { finalizers: [CLUSTER_FINALIZER] } });
+    world.patch('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name, {
+      metadata: { finalizers: [CAPA_FINALIZER] },
+    });
+    world.api.storage.listen((event) => this.#onChange(event));
+    world.aws.onCall((call, phase) => this.#onCall(call, phase));
+    for (const name of ['first', 'second']) world.applyWith(name, { roleName: SHARED_ROLE });
+    world.applyWith('own', {
       roleAdditionalPolicies: ['arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy'],
     });
-    this.world.applyWith('foreign', { roleARN: arn });
+    world.applyWith('foreign', { roleARN: arn });
   }
 
   async untilReady(): Promise<void> {
     await this.world.ready(...RESOURCES.map(({ object }) => object));
   }
 
-  /** Deletes the Cluster, waits until it and all its objects are gone, and returns how long that took. */
-  async deleteCluster(): Promise<Ms> {
+  /** Deletes the Cluster, and waits until it and all its objects are gone. */
+  async deleteCluster(): Promise<void> {
     const { world } = this;
-    const since = world.elapsed;
     this.#isDeleting = true;
-    world.api.storage.delete(world.api.kind('clusters'), { namespace: NAMESPACE, name: CLUSTER });
+    world.remove('clusters', CLUSTER);
     await world.until('the Cluster gone', () => world.objects('clusters').length === 0);
     await world.gone(...RESOURCES.map(({ object }) => object));
-    return world.elapsed - since;
   }
 
   /** Returns descriptions of everything that was wrong at some moment of the deletion of the Cluster. */
@@ -123,16 +120,14 @@ export class SimulatedTeardown {
   }
 
   #reconcileOthers(): void {
-    const { storage } = this.world.api;
     const [cluster] = this.world.objects('clusters');
     const [controlPlane] = this.world.objects('awsmanagedcontrolplanes');
     if (controlPlane?.metadata.deletionTimestamp !== undefined)
       this.#deleteEksCluster(controlPlane.metadata.finalizers);
     if (cluster?.metadata.deletionTimestamp === undefined) return;
-    if (controlPlane === undefined) this.#patch('clusters', CLUSTER, { metadata: { finalizers: null } });
-    else if (controlPlane.metadata.deletionTimestamp === undefined) {
-      storage.delete(this.world.api.kind('awsmanagedcontrolplanes'), { namespace: NAMESPACE, name: CONTROL_PLANE });
-    }
+    if (controlPlane === undefined) this.world.patch('clusters', CLUSTER, { metadata: { finalizers: null } });
+    else if (controlPlane.metadata.deletionTimestamp === undefined)
+      this.world.remove('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
   }
 
   /**
@@ -148,10 +143,6 @@ export class SimulatedTeardown {
     }
     admin.removeCluster({ name: EKS_CLUSTER });
     const left = finalizers.filter((each) => each !== CAPA_FINALIZER);
-    this.#patch('awsmanagedcontrolplanes', CONTROL_PLANE, { metadata: { finalizers: left } });
-  }
-
-  #patch(plural: string, name: string, patch: object): void {
-    this.world.api.storage.mergePatch(this.world.api.kind(plural), { namespace: NAMESPACE, name }, patch);
+    this.world.patch('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name, { metadata: { finalizers: left } });
   }
 }
