@@ -127,7 +127,7 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
     ] as const) {
       const world = await readyWorld();
       const changes = world.readyChanges('web');
-      for (const manager of world.managers) await world.stop(manager);
+      await world.stopAll();
       const before = world.aws.admin.calls().length;
       world.start(...flags);
       const isTold = (): boolean => world.condition('web', 'Stalled')?.reason === 'NotAllowedByOperator';
@@ -299,7 +299,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
 
     it('joins the teardown if the account is that of the control plane, also after a restart', async () => {
       const world = await startWithJoinedProfile(withIdentity);
-      for (const manager of world.managers) await world.stop(manager);
+      await world.stopAll();
       world.start(ALLOW_MANAGED);
       await world.clock.advance(MINUTE);
       expect(finalizers(world)).to.have.length(1);
@@ -312,7 +312,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
 
     it('keeps the control plane and joins its teardown although STS does not answer for a while after a restart', async () => {
       const world = await startWithJoinedProfile(withIdentity);
-      for (const manager of world.managers) await world.stop(manager);
+      await world.stopAll();
       const id = world.aws.admin.addFault({ operation: 'GetCallerIdentity', kind: '500-before' });
       world.start(ALLOW_MANAGED);
       await world.clock.advance(5 * MINUTE);
@@ -435,7 +435,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
   ] as const)
     it(`waits with its deletion while the Cluster is paused, although another Cluster names ${what}`, async () => {
       const world = await startWithJoinedProfile();
-      for (const manager of world.managers) await world.stop(manager);
+      await world.stopAll();
       // After the restart, the API server lists this Cluster first.
       world.create('clusters', { metadata: { name: 'another' }, spec: { controlPlaneRef } });
       world.patch('clusters', CLUSTER, { spec: { paused: true } });
@@ -452,7 +452,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
   for (const plural of [CONTROL_PLANE, 'clusters'])
     it(`waits with its deletion while the API server answers 404 for ${plural} after a restart`, async () => {
       const world = await startWithJoinedProfile();
-      for (const manager of world.managers) await world.stop(manager);
+      await world.stopAll();
       world.patch('clusters', CLUSTER, { spec: { paused: true } });
       world.delete('web');
       world.api.intercept = ({ path }) =>

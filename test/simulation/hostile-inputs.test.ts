@@ -633,7 +633,7 @@ async function runManager(size: number): Promise<void> {
   await world.until('all are reported', () => names.every(isReported), MINUTE);
   await world.clock.advance(MINUTE);
   expect(world.object(GROUP, 'group')).to.have.nested.property('status.currentState', 'Error');
-  for (const manager of world.managers) await world.stop(manager);
+  await world.stopAll();
 }
 
 describe('The processor time of the manager and capaf grows no faster than the size of', () => {

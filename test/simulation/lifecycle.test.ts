@@ -154,8 +154,7 @@ describe('an object that is being deleted and has the finalizer of another contr
 
   it('has an event that names what stays in AWS, if another client removed the finalizer of this controller', async () => {
     const world = await startHeld();
-    const manager = world.managers.at(-1) ?? expect.fail('no manager');
-    await world.stop(manager);
+    await world.stopAll();
     world.delete('a');
     world.patch(PLURAL, 'a', { metadata: { finalizers: [HELD] } });
     world.start();
@@ -183,8 +182,7 @@ describe('an object that is being deleted and has the finalizer of another contr
       world.delete('a');
       const isReleased = (): boolean => world.profile('a')?.metadata.finalizers?.includes(FINALIZER) === false;
       await world.until('the end of the deletion', isReleased);
-      const manager = world.managers.at(-1) ?? expect.fail('no manager');
-      await world.stop(manager);
+      await world.stopAll();
       world.start();
       world.triggerReconcile('a');
       await world.clock.advance(30 * MINUTE);

@@ -15,7 +15,7 @@ const NO_POLICY = '--allow-policy-arn=none';
  * all AWSFargateProfiles with AWS.
  */
 async function restartWith(world: SimulatedWorld, ...flags: readonly string[]): Promise<void> {
-  for (const manager of world.managers) if (manager.ended === undefined) await world.stop(manager);
+  await world.stopAll();
   world.start(...flags);
   await world.clock.advance(30 * MINUTE);
 }

@@ -111,7 +111,7 @@ describe('an object with updateStrategy Replace', () => {
     world.change({ spec: OTHER });
     await world.shows('True/PredecessorKept');
     const since = world.elapsed;
-    for (const manager of world.managers) await world.stop(manager);
+    await world.stopAll();
     world.start();
     await world.until('the end of the predecessor', () => world.ours().length === 1, 4 * HOUR);
     expect(world.elapsed - since).to.be.within(2 * HOUR, 2 * HOUR + 15 * MINUTE);
@@ -377,7 +377,7 @@ describe('an object with updateStrategy Replace', () => {
       world.change({ spec: { profileName: 'renamed', roleName: 'other-role' } });
       await world.shows(moment);
       await world.clock.advance(20 * SECOND);
-      for (const manager of world.managers) await world.stop(manager);
+      await world.stopAll();
       world.patch(PLURAL, 'web', { status: null }, 'status');
       world.start();
       await world.clock.advance(SECOND);

@@ -252,7 +252,7 @@ describe('two managers, one of which reconciles an object that joins a control p
     const world = new SimulatedWorld();
     world.aws.admin.createCluster({ name: EKS_CLUSTER, account: OTHER_ACCOUNT });
     await startBlue(world, OTHER_ACCOUNT);
-    for (const manager of world.managers) await world.stop(manager);
+    await world.stopAll();
     world.start(...ALLOWED, '--watch-filter=green');
     create(world, 'green');
     await world.ready('green');

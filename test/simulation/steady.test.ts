@@ -44,7 +44,7 @@ describe('idle objects', () => {
 
   it('have their first resync after a manager start at random times', async (world) => {
     await atRest(world);
-    for (const manager of world.managers) await world.stop(manager);
+    await world.stopAll();
     const writes = world.writes.length;
     const afterSeq = world.aws.admin.calls().length;
     const begin = world.clock.now();

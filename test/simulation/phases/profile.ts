@@ -36,8 +36,7 @@ const setTagsByHand = (world: SimulatedWorld, tags: Readonly<Record<string, stri
  */
 async function withoutStatus(world: SimulatedWorld, spec: object): Promise<void> {
   await startUntilReady(world);
-  const [manager] = world.managers;
-  if (manager !== undefined) await world.stop(manager);
+  await world.stopAll();
   world.patch(PLURAL, WEB, { status: null }, 'status');
   patchWeb(world, { spec });
   world.start();
@@ -186,7 +185,7 @@ export const PROFILES: Phases = {
         selectors: [{ namespace: 'other', labels: {} }],
         tags: mine.tags,
       });
-      for (const manager of world.managers) await world.stop(manager);
+      await world.stopAll();
       world.start();
       world.triggerReconcile(WEB);
     },

@@ -36,7 +36,7 @@ describe('the deletion of an object', () => {
 
   it('needs neither status nor Cluster, because the record has the place', async (world) => {
     await startUntilReady(world);
-    for (const manager of world.managers) await world.stop(manager);
+    await world.stopAll();
     removeAtOnce(world, CONTROL_PLANES, CONTROL_PLANE_REF.name);
     removeAtOnce(world, 'clusters', CLUSTER);
     world.patch(PLURAL, WEB, { status: null }, 'status');
@@ -47,7 +47,7 @@ describe('the deletion of an object', () => {
 
   it('waits without status, record and Cluster, as after the restore of a backup, until the Cluster is restored', async (world) => {
     await startUntilReady(world);
-    for (const manager of world.managers) await world.stop(manager);
+    await world.stopAll();
     const spec = world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.['spec'];
     removeAtOnce(world, CONTROL_PLANES, CONTROL_PLANE_REF.name);
     removeAtOnce(world, 'clusters', CLUSTER);
@@ -69,7 +69,7 @@ describe('the deletion of an object', () => {
 
   it('needs no control planes if the API server does not serve them, and other profiles stay', async (world) => {
     await world.startWithReady('leaving', 'staying');
-    for (const manager of world.managers) await world.stop(manager);
+    await world.stopAll();
     const kind = world.api.kind(CONTROL_PLANES);
     world.api.unserve(CONTROL_PLANES);
     world.start('--sync-period', '1m');

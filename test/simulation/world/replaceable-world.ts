@@ -21,10 +21,6 @@ export class ReplaceableWorld extends SimulatedWorld {
     return this.aws.admin.profiles().map(({ name }) => name);
   }
 
-  async stopAll(): Promise<void> {
-    for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
-  }
-
   /**
    * Removes the object and its finalizers, so that its AWS resources stay, as after the loss of the management cluster.
    */

@@ -217,6 +217,11 @@ export class SimulatedWorld {
     expect(manager.timers, `timers that ${manager.name} left behind`).to.deep.equal([]);
   }
 
+  /** Stops each manager that still runs, as {@link stop} does. */
+  async stopAll(): Promise<void> {
+    for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
+  }
+
   apply(...names: readonly string[]): void {
     for (const name of names) this.applyWith(name, {});
   }
@@ -370,7 +375,7 @@ export class SimulatedWorld {
     const controlPlanes = (): readonly KubeObject[] => this.objects('awsmanagedcontrolplanes');
     const isFree = ({ metadata }: KubeObject): boolean => (metadata.finalizers ?? []).length === 0;
     await this.until('the removal of the control plane finalizers', () => controlPlanes().every(isFree), MINUTE);
-    for (const manager of this.managers) if (manager.ended === undefined) await this.stop(manager);
+    await this.stopAll();
     expect(findPanics(this), 'panics').to.deep.equal([]);
     expect(this.violations, 'creates without a record').to.deep.equal([]);
     expect(findActionsAfterExit(this), 'actions of managers after their end').to.deep.equal([]);
