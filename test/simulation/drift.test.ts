@@ -7,7 +7,7 @@ import {
   WEB,
   acceptRequests,
   changeRoleByHand,
-  refusePatches,
+  refuseRequests,
   patchControlPlane,
   patchWeb,
   startUntilReady,
@@ -78,7 +78,7 @@ describe('a write of the manager that fails before it corrects a drift', () => {
     it(`is reported if the API server answers ${code} again and again`, async (world) => {
       await startUntilReady(world);
       await world.clock.advance(10 * MINUTE);
-      refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, code, message);
+      refuseRequests(world, 'PATCH', /\/awsfargateprofiles\/[^/]+$/, code, message);
       changeRoleByHand(world, ROLE, { attachedPolicies: [] });
       world.triggerReconcile(WEB);
       await world.reason(WEB, 'APIServerRefused');

@@ -7,7 +7,7 @@ import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './worl
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
-import { deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
+import { acceptRequests, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
 import { recordAnnotation } from './world/records.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -460,7 +460,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
       world.start(ALLOW_MANAGED);
       await world.until('it waits', () => world.condition('web', 'Deleting')?.reason === 'WaitingForAPI');
       await world.clock.advance(MINUTE);
-      world.api.intercept = () => undefined;
+      acceptRequests(world);
       await world.until('the pause', () => world.condition('web', 'Paused')?.status === 'True');
       expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
       world.patch('clusters', CLUSTER, { spec: { paused: false } });

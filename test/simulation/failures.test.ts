@@ -4,6 +4,7 @@ import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { CallRecord } from '../aws/call-log.ts';
 import type { ConfigPatch } from '../aws/model/config.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
+import { acceptRequests } from './phases/phase.ts';
 import { statusOf } from './world/problems.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
@@ -209,7 +210,7 @@ describe('an API server that does not answer some requests for half an hour', ()
     world.delete('a');
     await world.clock.advance(30 * MINUTE);
     expect(world.eksProfile('a')?.status).to.equal('ACTIVE');
-    world.api.intercept = () => undefined;
+    acceptRequests(world);
     await world.until('the deletion', () => world.eksProfile('a')?.status !== 'ACTIVE', 2 * MINUTE);
     await world.gone('a');
     await world.finish();

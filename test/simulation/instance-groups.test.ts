@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { KubeObject } from 'controller-runtime/client';
-import { json } from 'controller-runtime/testing';
 import { INSTANCE_GROUP_PLURAL, KEIKO_FINALIZER } from '../../api/external/index.ts';
 import { KIND, PLURAL } from '../../api/v1beta2/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
+import { acceptRequests, refuseRequests } from './phases/phase.ts';
 import { ACCOUNT, MINUTE } from './world/cluster.ts';
 import { INSTANCE_GROUPS } from './world/kinds.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
@@ -410,15 +410,11 @@ describe('an InstanceGroup whose profile does not follow it', () => {
 
   it('says so if the API server refuses the change', async () => {
     const world = await readyWorld();
-    const { intercept } = world.api;
-    world.api.intercept = ({ method, path }) =>
-      method === 'PATCH' && path.includes('/awsfargateprofiles/web') && !path.includes('/status')
-        ? json(403, { kind: 'Status', code: 403, reason: 'Forbidden', message: 'denied by policy' })
-        : undefined;
+    refuseRequests(world, 'PATCH', /\/awsfargateprofiles\/[^/]+$/, 403, 'denied by policy');
     patch(world, newTags);
     await until(world, 'Error');
     await untilEvent(world, 'Warning APIServerRefused: ');
-    world.api.intercept = intercept;
+    acceptRequests(world);
     await until(world, 'Ready');
     await world.until('the tag', () => eksProfile(world)?.tags['Team'] === 'b');
     await deleteAndFinish(world);
@@ -603,14 +599,11 @@ describe('an InstanceGroup in trouble', () => {
   it('gets its AWSFargateProfile within two minutes, once the API server accepts it again', async () => {
     const world = newWorld();
     world.start(...FLAGS);
-    world.api.intercept = ({ method, path }) =>
-      method === 'POST' && path.endsWith('/awsfargateprofiles')
-        ? json(500, { kind: 'Status', code: 500, reason: 'InternalError', message: 'etcdserver: request timed out' })
-        : undefined;
+    refuseRequests(world, 'POST', /\/awsfargateprofiles$/, 500, 'etcdserver: request timed out');
     apply(world);
     await world.clock.advance(30 * MINUTE);
     expect(world.profile('web')).to.equal(undefined);
-    world.api.intercept = () => undefined;
+    acceptRequests(world);
     await world.until('the creation', () => world.profile('web') !== undefined, 2 * MINUTE);
     await deleteAndFinish(world);
   });

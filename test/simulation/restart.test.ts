@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import type { Ms } from 'controller-runtime/env';
-import { json } from 'controller-runtime/testing';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import type { ConfigPatch } from '../aws/model/config.ts';
-import { deleteHeld, removeAtOnce, removeHeldFinalizers } from './phases/phase.ts';
+import { deleteHeld, refuseRequests, removeAtOnce, removeHeldFinalizers } from './phases/phase.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, SECOND } from './world/cluster.ts';
 
@@ -111,10 +110,7 @@ describe('an object without AWS calls so far', () => {
     const world = new SimulatedWorld();
     // In this test the API server refuses every patch of the control plane, so the manager cannot add its finalizer
     // there. Without this finalizer, the manager makes no AWS call for the AWSFargateProfile.
-    world.api.intercept = ({ method, path }) =>
-      method === 'PATCH' && path.includes('/awsmanagedcontrolplanes')
-        ? json(500, { kind: 'Status', status: 'Failure', reason: 'InternalError', code: 500, message: 'not now' })
-        : undefined;
+    refuseRequests(world, 'PATCH', /\/awsmanagedcontrolplanes/, 500, 'not now');
     world.start();
     world.apply('a');
     await world.until('the finalizer', () => (world.profile('a')?.metadata.finalizers ?? []).length > 0);

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
 import type { KubeObject } from 'controller-runtime/client';
-import { json } from 'controller-runtime/testing';
 import { GROUP, PLURAL, VERSION } from '../../api/v1beta2/index.ts';
 import { CONTROL_PLANE_FINALIZER } from '../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
-import { FORBIDDEN, acceptRequests, deleteHeld, removeHeldFinalizers } from './phases/phase.ts';
+import { FORBIDDEN, acceptRequests, deleteHeld, refuseRequests, removeHeldFinalizers } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { applyTo, createTenantCluster, isTenantReady, tenantProfile } from './world/tenants.ts';
@@ -268,10 +267,7 @@ describe('two managers, one of which reconciles an object that joins a control p
 describe('a manager with --namespace that may not list the objects of other namespaces', () => {
   it('creates a profile, and keeps its role until it may list them', async () => {
     const world = new SimulatedWorld();
-    world.api.intercept = ({ method, path }) =>
-      method === 'GET' && path.startsWith(`/apis/${GROUP}/${VERSION}/${PLURAL}`)
-        ? json(403, { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: FORBIDDEN })
-        : undefined;
+    refuseRequests(world, 'GET', new RegExp(`^/apis/${GROUP}/${VERSION}/${PLURAL}`), 403, FORBIDDEN);
     world.start('--namespace', 'default');
     world.applyWith('web', { roleName: ROLE });
     await world.ready('web');

@@ -10,7 +10,7 @@ import {
   patchCluster,
   patchControlPlane,
   patchWeb,
-  refusePatches,
+  refuseRequests,
   serveClusters,
   acceptRequests,
 } from './phase.ts';
@@ -95,20 +95,20 @@ export const BEFORE_AWS: Phases = {
   },
   'guard-refused': {
     title: 'a control plane that refuses the finalizer because its webhook is down',
-    before: (world) => refusePatches(world, /\/awsmanagedcontrolplanes\//, 500, WEBHOOK_DOWN),
+    before: (world) => refuseRequests(world, 'PATCH', /\/awsmanagedcontrolplanes\//, 500, WEBHOOK_DOWN),
     until: ['Ready', 'False', 'GuardRefused'],
     remedy: acceptRequests,
   },
   'webhook-of-capa-left-behind': {
     title: 'an object whose writes fail because of leftover webhooks of Cluster API Provider AWS',
-    before: (world) => refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 500, CAPA_LEFT_BEHIND),
+    before: (world) => refuseRequests(world, 'PATCH', /\/awsfargateprofiles\/[^/]+$/, 500, CAPA_LEFT_BEHIND),
     until: ['Ready', 'False', 'APIServerRefused'],
     remedy: acceptRequests,
   },
   'permission-lost-while-ready': {
     title: 'a Ready profile whose metadata the manager may not write any more',
     after: (world) => {
-      refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN);
+      refuseRequests(world, 'PATCH', /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN);
       // The manager tries to restore the label cluster.x-k8s.io/cluster-name, but the API server refuses the patch.
       patchWeb(world, { metadata: { labels: { 'cluster.x-k8s.io/cluster-name': null } } });
     },
@@ -119,7 +119,7 @@ export const BEFORE_AWS: Phases = {
   'permission-lost-to-say-so': {
     title: 'a profile of which nothing can be written any more, not even that',
     after: (world) => {
-      refusePatches(world, /\/awsfargateprofiles\//, 403, FORBIDDEN);
+      refuseRequests(world, 'PATCH', /\/awsfargateprofiles\//, 403, FORBIDDEN);
       patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
     },
     until: ['Ready', 'True'],
@@ -128,7 +128,7 @@ export const BEFORE_AWS: Phases = {
   'changed-all-the-time': {
     title: 'an AWSFargateProfile that another client writes so often that each write of the manager conflicts',
     after: (world) => {
-      refusePatches(world, /\/awsfargateprofiles\//, 409, 'the object has been modified');
+      refuseRequests(world, 'PATCH', /\/awsfargateprofiles\//, 409, 'the object has been modified');
       patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
     },
     until: ['Ready', 'True'],

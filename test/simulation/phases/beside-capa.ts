@@ -1,6 +1,6 @@
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { CRD_KIND, serveForeignSchema, serveOurSchema } from './foreign-crd.ts';
-import { type Phases, WEB, acceptRequests, refusePatches } from './phase.ts';
+import { type Phases, WEB, acceptRequests, refuseRequests } from './phase.ts';
 
 const CONFIG_MAPS = { group: '', plural: 'configmaps', kind: 'ConfigMap', versions: ['v1'], status: false };
 const CONFIGURATIONS = (['Mutating', 'Validating'] as const).map((phase) => ({
@@ -59,7 +59,7 @@ export const BESIDE_CAPA: Phases = {
         metadata: { name: 'capaf-crd-keeper' },
         data: { 'record.json': JSON.stringify({ restorations: [], stopped }) },
       });
-      refusePatches(world, /dryRun/, 500, GATE_OFF);
+      refuseRequests(world, 'PATCH', /dryRun/, 500, GATE_OFF);
       installWebhook(world);
       serveForeignSchema(world);
       await world.clock.advance(60_000);

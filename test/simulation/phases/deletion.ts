@@ -1,4 +1,3 @@
-import { json } from 'controller-runtime/testing';
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION, PLURAL } from '../../../api/v1beta2/index.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import { CLUSTER, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
@@ -19,7 +18,7 @@ import {
   patchWeb,
   putForeignProfile,
   startUntilReady,
-  refusePatches,
+  refuseRequests,
   serveClusters,
   acceptRequests,
 } from './phase.ts';
@@ -73,7 +72,7 @@ export const DELETION: Phases = {
   'deletion-refused-by-api-server': {
     title: 'a deletion whose start the manager may not record, without changes in AWS',
     arrange: (world) =>
-      readyAndDeleted(world, () => refusePatches(world, /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN)),
+      readyAndDeleted(world, () => refuseRequests(world, 'PATCH', /\/awsfargateprofiles\/[^/]+$/, 403, FORBIDDEN)),
     until: ['Deleting', 'True', 'APIServerRefused'],
     readAfter: AT_ONCE,
     remedy: acceptRequests,
@@ -205,10 +204,7 @@ export const DELETION: Phases = {
     before: (world) => serveCrd(world),
     after: (world) => {
       const message = 'customresourcedefinitions.apiextensions.k8s.io is forbidden: User "capaf" cannot get resource';
-      world.api.intercept = ({ method, path }) =>
-        method === 'GET' && path.includes('/customresourcedefinitions/')
-          ? json(403, { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message })
-          : undefined;
+      refuseRequests(world, 'GET', /\/customresourcedefinitions\//, 403, message);
       world.delete(WEB);
     },
     until: ['Deleting', 'True', 'WaitingForAPI'],

@@ -1,3 +1,4 @@
+import type { TransportRequest } from 'controller-runtime/client';
 import type { Ms } from 'controller-runtime/env';
 import { json } from 'controller-runtime/testing';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
@@ -164,11 +165,17 @@ export const FORBIDDEN =
   'awsfargateprofiles.infrastructure.cluster.x-k8s.io "web" is forbidden: User "system:serviceaccount:capaf-system:capaf-manager" ' +
   'cannot patch resource "awsfargateprofiles" in API group "infrastructure.cluster.x-k8s.io" in the namespace "default"';
 
-/** Makes the API server refuse every later PATCH request whose path matches the pattern. */
-export function refusePatches(world: SimulatedWorld, of: RegExp, code: 403 | 409 | 500, message: string): void {
+/** Makes the API server refuse every later request with this HTTP method and a path that matches the pattern. */
+export function refuseRequests(
+  world: SimulatedWorld,
+  method: TransportRequest['method'],
+  path: RegExp,
+  code: 403 | 409 | 500,
+  message: string,
+): void {
   const reason = { 403: 'Forbidden', 409: 'Conflict', 500: 'InternalError' }[code];
-  world.api.intercept = ({ method, path }) =>
-    method === 'PATCH' && of.test(path)
+  world.api.intercept = (request) =>
+    request.method === method && path.test(request.path)
       ? json(code, { kind: 'Status', status: 'Failure', reason, code, message })
       : undefined;
 }

@@ -1,9 +1,7 @@
 import { expect } from 'chai';
-import type { TransportRequest } from 'controller-runtime/client';
 import type { Ms } from 'controller-runtime/env';
 import { fieldAt } from 'controller-runtime/json';
-import { json } from 'controller-runtime/testing';
-import { deleteHeld, removeHeldFinalizers } from '../phases/phase.ts';
+import { acceptRequests, deleteHeld, refuseRequests, removeHeldFinalizers } from '../phases/phase.ts';
 import { SimulatedWorld } from '../world/simulated-world.ts';
 import { CONTROL_PLANE_REF, MINUTE, SECOND } from '../world/cluster.ts';
 
@@ -11,29 +9,11 @@ const CONTROL_PLANES = 'awsmanagedcontrolplanes';
 /** A time that is longer than the manager's pause between two attempts of a refused request. */
 const SOON: Ms = 20 * SECOND;
 
-const REFUSALS = {
-  403: { reason: 'Forbidden', message: 'User "capaf" cannot touch resource "x"' },
-  409: { reason: 'Conflict', message: 'the object has been modified' },
-  500: { reason: 'InternalError', message: 'etcdserver: request timed out' },
+const MESSAGES = {
+  403: 'User "capaf" cannot touch resource "x"',
+  409: 'the object has been modified',
+  500: 'etcdserver: request timed out',
 } as const;
-
-/** Makes the API server refuse every later request with this HTTP method and a path that matches the pattern. */
-function refuseRequests(
-  world: SimulatedWorld,
-  method: TransportRequest['method'],
-  path: RegExp,
-  code: keyof typeof REFUSALS,
-): void {
-  const { reason, message } = REFUSALS[code];
-  world.api.intercept = (request) =>
-    request.method === method && path.test(request.path)
-      ? json(code, { kind: 'Status', status: 'Failure', reason, code, message })
-      : undefined;
-}
-
-const acceptRequests = (world: SimulatedWorld): void => {
-  world.api.intercept = () => undefined;
-};
 
 /**
  * Lists the Events with the reason APIServerRefused, as `<kind> <name>: <message>` with the kind and name of the object
@@ -69,7 +49,9 @@ describe('a teardown with refused requests', () => {
     [500, 'Check the health of the API server'],
   ] as const)
     it(`for the deletion of a profile, with ${code}: records an event, deletes the other profiles, and retries`, async () => {
-      const world = await startTeardown((one) => refuseRequests(one, 'DELETE', /\/awsfargateprofiles\/a$/, code));
+      const world = await startTeardown((one) =>
+        refuseRequests(one, 'DELETE', /\/awsfargateprofiles\/a$/, code, MESSAGES[code]),
+      );
       await world.gone('b');
       await world.clock.advance(10 * MINUTE);
       expect(listRefusals(world)).to.have.length(1);
@@ -90,7 +72,7 @@ describe('a teardown with refused requests', () => {
     ['the CRD', /\/customresourcedefinitions\//, 403, /getting customresourcedefinitions\S+ \S+: User "capaf" cannot/],
   ] as const)
     it(`for reads of ${what}, with ${code} for half an hour: records events, and goes on soon afterwards`, async () => {
-      const world = await startTeardown((one) => refuseRequests(one, 'GET', path, code));
+      const world = await startTeardown((one) => refuseRequests(one, 'GET', path, code, MESSAGES[code]));
       await world.clock.advance(30 * MINUTE);
       for (const name of ['a', 'b']) {
         const refusals = listRefusals(world).filter((text) => text.startsWith(`AWSFargateProfile ${name}: `));
@@ -123,7 +105,7 @@ describe('a teardown with refused requests', () => {
     ],
   ] as const)
     it(`for ${what}: keeps the control plane finalizer, records an event, and retries`, async () => {
-      const world = await startTeardown((one) => refuseRequests(one, method, path, code));
+      const world = await startTeardown((one) => refuseRequests(one, method, path, code, MESSAGES[code]));
       await world.gone('a', 'b');
       await world.clock.advance(10 * MINUTE);
       expect(ownFinalizers(world)).to.have.length(1);
