@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
 import { WEB, changeRoleByHand } from './phases/phase.ts';
-import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const ROLE = `${CLUSTER}-${WEB}_fargate`;
@@ -32,7 +32,7 @@ function deletedObjectOfCapa(): SimulatedWorld {
     tags,
     foreign: false,
   });
-  setReady(world, false);
+  world.setControlPlaneReady(false);
   world.create(PLURAL, {
     metadata: { name: WEB, finalizers: [FINALIZER] },
     spec: { clusterName: CLUSTER, profileName: WEB, selectors: [{ namespace: WEB }] },
@@ -41,9 +41,6 @@ function deletedObjectOfCapa(): SimulatedWorld {
   world.start();
   return world;
 }
-
-const setReady = (world: SimulatedWorld, ready: boolean): void =>
-  world.patch('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name, { status: { ready } }, 'status');
 
 async function untilTagMissing(world: SimulatedWorld, of: string): Promise<string> {
   const message = (): string => world.condition(WEB, 'Deleting')?.message ?? '';
@@ -76,7 +73,7 @@ describe('a deleted object of Cluster API Provider AWS whose control plane is no
   it('is deleted with its profile and role when the control plane becomes ready', async () => {
     const world = deletedObjectOfCapa();
     await untilTagMissing(world, 'Fargate profile');
-    setReady(world, true);
+    world.setControlPlaneReady(true);
     await world.gone(WEB);
     await world.finish();
   });

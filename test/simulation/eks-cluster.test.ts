@@ -236,26 +236,24 @@ describe('an object that names the EKS cluster of a control plane of its namespa
   const ALLOW_MANAGED = `--allow-eks-cluster=default=${ACCOUNT}/${REGION}/*`;
   const CONTROL_PLANE = 'awsmanagedcontrolplanes';
   const controlPlaneName = `${CLUSTER}-control-plane`;
-  const finalizers = (world: SimulatedWorld): readonly string[] =>
-    world.object(CONTROL_PLANE, controlPlaneName)?.metadata.finalizers ?? [];
 
   /** Returns a simulation with a Ready AWSFargateProfile for the EKS cluster of a control plane that is not ready. */
   async function startBeforeControlPlane(spec: object = {}): Promise<SimulatedWorld> {
     const world = new SimulatedWorld();
     putStaticIdentity(world, goodKeys(world));
-    world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
+    world.setControlPlaneReady(false);
     world.start(ALLOW_MANAGED);
     apply(world, 'web', { eksCluster: MANAGED, ...spec });
     await world.ready('web');
-    expect(finalizers(world)).to.deep.equal([]);
+    expect(world.controlPlaneFinalizers).to.deep.equal([]);
     return world;
   }
 
   /** After the AWSFargateProfile, the control plane becomes ready too, and the manager adds its finalizer to it. */
   async function startWithJoinedProfile(spec: object = {}): Promise<SimulatedWorld> {
     const world = await startBeforeControlPlane(spec);
-    world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
-    await world.until('it joins', () => finalizers(world).length > 0);
+    world.setControlPlaneReady(true);
+    await world.until('it joins', () => world.controlPlaneFinalizers.length > 0);
     return world;
   }
 
@@ -266,7 +264,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     world.start(ALLOW_MANAGED);
     apply(world, 'web', { eksCluster: MANAGED });
     await world.ready('web');
-    expect(finalizers(world)).to.deep.equal([]);
+    expect(world.controlPlaneFinalizers).to.deep.equal([]);
     await world.deleteAndFinish('web');
   });
 
@@ -302,7 +300,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
       await world.stopAll();
       world.start(ALLOW_MANAGED);
       await world.clock.advance(MINUTE);
-      expect(finalizers(world)).to.have.length(1);
+      expect(world.controlPlaneFinalizers).to.have.length(1);
       world.remove(CONTROL_PLANE, controlPlaneName);
       await world.gone('web');
       await world.until('the control plane goes', () => world.object(CONTROL_PLANE, controlPlaneName) === undefined);
@@ -316,16 +314,16 @@ describe('an object that names the EKS cluster of a control plane of its namespa
       const id = world.aws.admin.addFault({ operation: 'GetCallerIdentity', kind: '500-before' });
       world.start(ALLOW_MANAGED);
       await world.clock.advance(5 * MINUTE);
-      expect(finalizers(world)).to.have.length(1);
+      expect(world.controlPlaneFinalizers).to.have.length(1);
       deleteHeld(world, CONTROL_PLANE, controlPlaneName);
       await world.clock.advance(5 * MINUTE);
-      expect(finalizers(world)).to.have.length(2);
+      expect(world.controlPlaneFinalizers).to.have.length(2);
       const isTold = ({ reason, message }: KubeObject): boolean =>
         reason === 'WaitingForAWSFargateProfile' && String(message).includes('default/web, which may be in');
       expect(world.objects('events').some(isTold)).to.equal(true);
       world.aws.admin.removeFault({ id });
       await world.until('the deletion', () => world.profile('web') === undefined, 2 * MINUTE);
-      await world.until('the end of the finalizer', () => finalizers(world).length === 1, MINUTE);
+      await world.until('the end of the finalizer', () => world.controlPlaneFinalizers.length === 1, MINUTE);
       removeHeldFinalizers(world);
       await world.finish();
     });
@@ -333,11 +331,11 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     it('joins within two minutes after STS answers again', async () => {
       const world = await startBeforeControlPlane(withIdentity);
       const id = world.aws.admin.addFault({ operation: 'GetCallerIdentity', kind: '500-before' });
-      world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
+      world.setControlPlaneReady(true);
       await world.clock.advance(5 * MINUTE);
-      expect(finalizers(world)).to.deep.equal([]);
+      expect(world.controlPlaneFinalizers).to.deep.equal([]);
       world.aws.admin.removeFault({ id });
-      await world.until('it joins', () => finalizers(world).length > 0, 2 * MINUTE);
+      await world.until('it joins', () => world.controlPlaneFinalizers.length > 0, 2 * MINUTE);
       await world.deleteAndFinish('web');
     });
 
@@ -348,7 +346,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
       world.start(ALLOW_MANAGED.replace(ACCOUNT, OTHER_ACCOUNT));
       apply(world, 'web', withIdentity);
       await world.ready('web');
-      expect(finalizers(world)).to.deep.equal([]);
+      expect(world.controlPlaneFinalizers).to.deep.equal([]);
       world.remove(CONTROL_PLANE, controlPlaneName);
       await world.clock.advance(10 * MINUTE);
       expect(world.isReady('web')).to.equal(true);
@@ -489,7 +487,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
         it(`has a conflict about ${what} if ${older} is older: the object that does not serve pods yet reports it`, async () => {
           const world = new SimulatedWorld();
           world.patch(CONTROL_PLANE, controlPlaneName, { spec: { additionalTags: { team: 'platform' } } });
-          world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: false } }, 'status');
+          world.setControlPlaneReady(false);
           world.start(ALLOW_MANAGED);
           const applyBy = {
             'eks-cluster': () =>
@@ -501,7 +499,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
           await world.clock.advance(MINUTE);
           applyBy[younger]();
           await world.ready('eks-cluster');
-          world.patch(CONTROL_PLANE, controlPlaneName, { status: { ready: true } }, 'status');
+          world.setControlPlaneReady(true);
           const isRefused = (): boolean =>
             world.condition('cluster-name', 'Stalled')?.reason === 'RoleSettingsConflict';
           await world.until('the conflict', isRefused, 60 * MINUTE);

@@ -129,8 +129,7 @@ describe('an object', () => {
     await world.clock.advance(30 * 60 * SECOND);
     expect(world.profile('a')?.metadata.deletionTimestamp).to.equal(undefined);
     expect(world.eksProfile('a')?.status).to.equal('ACTIVE');
-    const finalizers = world.object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)?.metadata.finalizers;
-    expect(finalizers).to.include(CONTROL_PLANE_FINALIZER);
+    expect(world.controlPlaneFinalizers).to.include(CONTROL_PLANE_FINALIZER);
     annotate(world, null);
     await world.gone('a');
   });

@@ -196,11 +196,8 @@ describe('two managers with different watch filters', () => {
       for (const name of NAMES) create(world, name);
       await world.ready(...NAMES);
       deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
-      const hasFinalizer = (): boolean =>
-        world
-          .object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)
-          ?.metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) === true;
-      await world.until('no control plane finalizer', () => !hasFinalizer(), 5 * MINUTE);
+      const isFree = (): boolean => !world.controlPlaneFinalizers.includes(CONTROL_PLANE_FINALIZER);
+      await world.until('no control plane finalizer', isFree, 5 * MINUTE);
       expect(world.objects(PLURAL)).to.deep.equal([]);
       expect(world.aws.admin.profiles()).to.deep.equal([]);
       expect(world.warnings()).to.deep.equal([]);
@@ -214,8 +211,6 @@ describe('two managers, one of which reconciles an object that joins a control p
   const CONTROL_PLANES = 'awsmanagedcontrolplanes';
   const OTHER_ACCOUNT = '210987654321';
   const ALLOWED = [ACCOUNT, OTHER_ACCOUNT].map((account) => `--allow-eks-cluster=default=${account}/us-east-1/*`);
-  const finalizers = (world: SimulatedWorld): readonly string[] =>
-    world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers ?? [];
   const writesOfControlPlane = (world: SimulatedWorld): number =>
     world.writes.filter(({ path }) => path.includes(CONTROL_PLANES)).length;
 
@@ -223,27 +218,27 @@ describe('two managers, one of which reconciles an object that joins a control p
   async function startBlue(world: SimulatedWorld, account: string): Promise<void> {
     const identityRef = { kind: STATIC_IDENTITY, name: 'team-a' };
     putStaticIdentity(world, goodKeys(world, account));
-    world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { status: { ready: false } }, 'status');
+    world.setControlPlaneReady(false);
     world.start(...ALLOWED, '--watch-filter=blue');
     create(world, 'blue', {
       clusterName: undefined,
       eksCluster: { name: EKS_CLUSTER, region: 'us-east-1', identityRef },
     });
     await world.ready('blue');
-    world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { status: { ready: true } }, 'status');
+    world.setControlPlaneReady(true);
   }
 
   it('do not add and remove the finalizer of the control plane by turns', async () => {
     const world = new SimulatedWorld();
     await startBlue(world, ACCOUNT);
-    await world.until('it joins', () => finalizers(world).length > 0);
+    await world.until('it joins', () => world.controlPlaneFinalizers.length > 0);
     const before = writesOfControlPlane(world);
     world.start(...ALLOWED, '--watch-filter=green');
     await world.clock.advance(10 * MINUTE);
     expect(writesOfControlPlane(world)).to.equal(before);
     world.remove(CONTROL_PLANES, CONTROL_PLANE_REF.name);
     await world.gone('blue');
-    await world.until('the end of the control plane', () => finalizers(world).length === 0);
+    await world.until('the end of the control plane', () => world.controlPlaneFinalizers.length === 0);
     await world.finish();
   });
 
@@ -255,10 +250,10 @@ describe('two managers, one of which reconciles an object that joins a control p
     world.start(...ALLOWED, '--watch-filter=green');
     create(world, 'green');
     await world.ready('green');
-    expect(finalizers(world)).to.have.length(1);
+    expect(world.controlPlaneFinalizers).to.have.length(1);
     world.delete('green');
     await world.gone('green');
-    await world.until('the end of the finalizer', () => finalizers(world).length === 0, MINUTE);
+    await world.until('the end of the finalizer', () => world.controlPlaneFinalizers.length === 0, MINUTE);
     world.start(...ALLOWED, '--watch-filter=blue');
     await world.deleteAndFinish('blue');
   });

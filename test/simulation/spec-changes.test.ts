@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import type { SimulatedWorld } from './world/simulated-world.ts';
 import { ROLE, WEB, patchWeb, putForeignProfile, startAndApply } from './phases/phase.ts';
-import { ACCOUNT, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { ACCOUNT, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { it } from './world/it.ts';
 import { conditionsOf, statusOf } from './world/problems.ts';
 
@@ -30,13 +30,11 @@ function readyNames(world: SimulatedWorld): ReadonlySet<string | undefined> {
 
 describe('a change of the spec before the profile was first ACTIVE as wanted', () => {
   it('is the only spec that is created, if nothing could be created before', async (world) => {
-    const setReady = (ready: boolean): void =>
-      world.patch('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name, { status: { ready } }, 'status');
-    setReady(false);
+    world.setControlPlaneReady(false);
     startAndApply(world, named('typo'));
     await world.reason(WEB, 'WaitingForEKSControlPlane');
     patchWeb(world, { spec: named('right') });
-    setReady(true);
+    world.setControlPlaneReady(true);
     await world.ready(WEB);
     expect(world.eksProfile(WEB, 'right')?.selectors).to.deep.equal([{ namespace: 'right', labels: {} }]);
     expect(world.operations()).to.deep.equal(['CreateRole', 'AttachRolePolicy', 'CreateFargateProfile']);

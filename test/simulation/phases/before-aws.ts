@@ -71,8 +71,7 @@ export const BEFORE_AWS: Phases = {
   },
   'control-plane-not-ready-while-ready': {
     title: 'a Ready profile whose control plane is not ready any more',
-    after: (world) =>
-      world.patch('awsmanagedcontrolplanes', `${CLUSTER}-control-plane`, { status: { ready: false } }, 'status'),
+    after: (world) => world.setControlPlaneReady(false),
     until: ['Ready', 'True'],
   },
   'clusters-not-served': {

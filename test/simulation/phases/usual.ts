@@ -17,9 +17,6 @@ import {
 /** EKS takes so long for a creation or deletion that the situation lasts. */
 const SLOW = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
 
-const setReady = (world: SimulatedWorld, ready: boolean): void =>
-  world.patch('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name, { status: { ready } }, 'status');
-
 const subnetIDs = (world: SimulatedWorld, isPublic: boolean): readonly string[] =>
   world.aws.admin
     .clusters()
@@ -49,9 +46,9 @@ export const USUAL: Phases = {
   },
   'waiting-for-control-plane': {
     title: 'a control plane that is not ready yet',
-    before: (world) => setReady(world, false),
+    before: (world) => world.setControlPlaneReady(false),
     until: ['Ready', 'False', 'WaitingForEKSControlPlane'],
-    remedy: (world) => setReady(world, true),
+    remedy: (world) => world.setControlPlaneReady(true),
   },
   'credentials-missing': {
     title: 'a manager without credentials',

@@ -12,16 +12,18 @@ describe('the profiles of a deleted cluster', () => {
   ] as const)
     it(`are deleted with a Cluster that names a control plane ${what}, and the former one loses its finalizer`, async (world) => {
       await world.startWithReady(...NAMES);
-      const finalizers = (): readonly string[] =>
-        world.object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)?.metadata.finalizers ?? [];
-      expect(finalizers()).to.have.length(1);
+      expect(world.controlPlaneFinalizers).to.have.length(1);
       world.patch('clusters', CLUSTER, { spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, ...over } } });
       await world.clock.advance(MINUTE);
       expect(world.mutations().some(({ operation }) => operation.startsWith('Delete'))).to.equal(false);
-      expect(finalizers(), 'the control plane finalizer, while profiles exist').to.have.length(1);
+      expect(world.controlPlaneFinalizers, 'the control plane finalizer, while profiles exist').to.have.length(1);
 
       deleteHeld(world, 'clusters', CLUSTER);
       await world.gone(...NAMES);
-      await world.until('the removal of the control plane finalizer', () => finalizers().length === 0, MINUTE);
+      await world.until(
+        'the removal of the control plane finalizer',
+        () => world.controlPlaneFinalizers.length === 0,
+        MINUTE,
+      );
     });
 });

@@ -7,13 +7,11 @@ import { it } from '../world/it.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 
 const CONTROL_PLANES = 'awsmanagedcontrolplanes';
-const finalizers = (world: SimulatedWorld): readonly string[] =>
-  world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers ?? [];
 
 /** Deletes the control plane; with `isStripped`, another controller then removes the finalizer of this controller. */
 function tearDown(world: SimulatedWorld, isStripped: boolean): void {
   deleteHeld(world, CONTROL_PLANES, CONTROL_PLANE_REF.name);
-  const left = finalizers(world).filter((each) => each !== CONTROL_PLANE_FINALIZER);
+  const left = world.controlPlaneFinalizers.filter((each) => each !== CONTROL_PLANE_FINALIZER);
   if (isStripped) world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { metadata: { finalizers: left } });
 }
 
@@ -40,7 +38,7 @@ describe('a create that coincides with a teardown', () => {
       );
       await world.clock.advance(10 * MINUTE);
       expect(world.operations()).to.deep.equal([]);
-      expect(finalizers(world)).not.to.include(CONTROL_PLANE_FINALIZER);
+      expect(world.controlPlaneFinalizers).not.to.include(CONTROL_PLANE_FINALIZER);
       world.delete(WEB);
       await world.gone(WEB);
     });

@@ -39,9 +39,7 @@ const isDeleting = (world: SimulatedWorld, name: string): boolean =>
   world.profile(name)?.metadata.deletionTimestamp !== undefined;
 
 const ownFinalizers = (world: SimulatedWorld): readonly string[] =>
-  (world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers ?? []).filter((each) =>
-    each.startsWith('aws-fargate.'),
-  );
+  world.controlPlaneFinalizers.filter((each) => each.startsWith('aws-fargate.'));
 
 describe('a teardown with refused requests', () => {
   for (const [code, remedy] of [

@@ -15,9 +15,7 @@ describe('a second manager with another watch filter', () => {
       spec: { clusterName: CLUSTER, selectors: [{ namespace: name }] },
     });
   const hasFinalizer = (world: SimulatedWorld): boolean =>
-    world
-      .object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)
-      ?.metadata.finalizers?.includes(CONTROL_PLANE_FINALIZER) === true;
+    world.controlPlaneFinalizers.includes(CONTROL_PLANE_FINALIZER);
 
   // The list request of the first manager finds no AWSFargateProfile, so this manager removes the finalizer from the
   // control plane. Between the list request and the removal, the second manager sees the finalizer and therefore does

@@ -63,7 +63,7 @@ describe('the deletion of an object', () => {
     expect(world.aws.admin.calls()).to.have.length(length);
     world.create('clusters', { metadata: { name: CLUSTER }, spec: { controlPlaneRef: CONTROL_PLANE_REF } });
     world.create(CONTROL_PLANES, { metadata: { name: CONTROL_PLANE_REF.name }, spec });
-    world.patch(CONTROL_PLANES, CONTROL_PLANE_REF.name, { status: { ready: true } }, 'status');
+    world.setControlPlaneReady(true);
     await world.gone(WEB);
   });
 
@@ -85,17 +85,15 @@ describe('the deletion of an object', () => {
 });
 
 describe('the teardown of a cluster', () => {
-  const finalizers = (world: SimulatedWorld): readonly string[] =>
-    world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers ?? [];
   const tearDown = (world: SimulatedWorld): void => deleteHeld(world, CONTROL_PLANES, CONTROL_PLANE_REF.name);
-  const isFree = (world: SimulatedWorld): boolean => !finalizers(world).includes(CONTROL_PLANE_FINALIZER);
+  const isFree = (world: SimulatedWorld): boolean => !world.controlPlaneFinalizers.includes(CONTROL_PLANE_FINALIZER);
 
   /** Begins a teardown that a retained profile blocks. */
   async function block(world: SimulatedWorld): Promise<void> {
     await startUntilReady(world, { deletionPolicy: 'Retain' });
     tearDown(world);
     await world.reason(WEB, 'RetainBlocksClusterDeletion', 'Stalled');
-    expect(finalizers(world)).to.include(CONTROL_PLANE_FINALIZER);
+    expect(world.controlPlaneFinalizers).to.include(CONTROL_PLANE_FINALIZER);
   }
 
   it('goes on soon after a user has deleted the retained profile in AWS, and its role stays', async (world) => {
@@ -195,7 +193,7 @@ describe('a former control plane that is deleted', () => {
     const events = world.objects('events').filter(({ reason }) => reason === 'WaitingForAWSFargateProfile');
     expect(events).to.have.length(1);
     expect(events[0]?.['message']).to.contain(`AWSFargateProfile default/${WEB} still has the finalizer`);
-    expect(world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name)?.metadata.finalizers).to.have.length(1);
+    expect(world.controlPlaneFinalizers).to.have.length(1);
     world.delete(WEB);
     await world.gone(WEB);
     const isGone = (): boolean => world.object(CONTROL_PLANES, CONTROL_PLANE_REF.name) === undefined;

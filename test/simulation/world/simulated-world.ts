@@ -238,6 +238,15 @@ export class SimulatedWorld {
     this.patch(PLURAL, name, { metadata: { annotations: { look: formatMilliTime(this.clock.now()) } } });
   }
 
+  /** Changes status.ready of the control plane, as Cluster API Provider AWS does. */
+  setControlPlaneReady(ready: boolean): void {
+    this.patch('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name, { status: { ready } }, 'status');
+  }
+
+  get controlPlaneFinalizers(): readonly string[] {
+    return this.object('awsmanagedcontrolplanes', CONTROL_PLANE_REF.name)?.metadata.finalizers ?? [];
+  }
+
   delete(...names: readonly string[]): void {
     for (const name of names) this.remove(PLURAL, name);
   }
