@@ -10,7 +10,6 @@ const canPodsJoin = (world: SimulatedWorld): boolean =>
   world.aws.admin.canPodsJoin({ cluster: EKS_CLUSTER, name: PROFILE });
 const entries = (world: SimulatedWorld) =>
   world.aws.admin.accessEntries().filter(({ principalArn }) => principalArn === ROLE_ARN);
-const eventReasons = (world: SimulatedWorld): readonly unknown[] => world.objects('events').map(({ reason }) => reason);
 
 async function applyAgain(world: SimulatedWorld): Promise<void> {
   world.apply(WEB);
@@ -55,12 +54,12 @@ describe('the EKS access entry of a role', () => {
       denyAction(world, 'eks:DeleteAccessEntry');
       await remove(world);
       expect(entries(world)).to.have.length(1);
-      expect(eventReasons(world)).to.include('FailedDeleteAccessEntry');
+      expect(world.eventReasons).to.include('FailedDeleteAccessEntry');
       world.aws.admin.allow();
       await applyAgain(world);
       expect(canPodsJoin(world)).to.equal(true);
       await world.clock.advance(AT_ONCE);
-      expect(eventReasons(world)).to.include('DeletedAccessEntry');
+      expect(world.eventReasons).to.include('DeletedAccessEntry');
       await world.deleteAndFinish(WEB);
     });
 
@@ -74,7 +73,7 @@ describe('the EKS access entry of a role', () => {
       await applyAgain(world);
       expect(canPodsJoin(world)).to.equal(true);
       await world.clock.advance(AT_ONCE);
-      expect(eventReasons(world)).to.include('CreatedAccessEntry');
+      expect(world.eventReasons).to.include('CreatedAccessEntry');
       await world.deleteAndFinish(WEB);
     });
   }
@@ -230,7 +229,7 @@ describe('the EKS access entry of a role', () => {
     const world = worldIn('API');
     for (const verb of ['Describe', 'Create', 'Delete']) denyAction(world, `eks:${verb}AccessEntry`);
     await startUntilReady(world);
-    expect(eventReasons(world)).to.include('FailedDescribeAccessEntry');
+    expect(world.eventReasons).to.include('FailedDescribeAccessEntry');
     await remove(world);
     const [left] = entries(world);
     world.aws.admin.removeAccessEntry(left ?? expect.fail('the access entry that the manager may not delete is gone'));

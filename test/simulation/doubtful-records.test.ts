@@ -566,9 +566,7 @@ describe('a record that says that the deletion has begun, set back by Git', () =
     const before = arnsIn(world);
     const { length } = world.mutations();
     world.change({ metadata: { annotations: { [RECORD_ANNOTATION]: JSON.stringify(record) } } });
-    await world.until('the event', () =>
-      world.objects('events').some((event) => event['reason'] === 'IgnoredDeletion'),
-    );
+    await world.until('the event', () => world.eventReasons.includes('IgnoredDeletion'));
     await world.clock.advance(2 * HOUR);
     expect(world.profile('web')?.metadata.deletionTimestamp).to.equal(undefined);
     expect(arnsIn(world)).to.deep.equal(before);

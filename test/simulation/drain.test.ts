@@ -43,12 +43,6 @@ class DrainingWorld extends ReplaceableWorld {
     this.patch(PLURAL, 'web', { spec: { selectors, ...spec } });
   }
 
-  events(reason: string): readonly string[] {
-    return this.objects('events').flatMap((event) =>
-      event['reason'] === reason ? [String(event['note'] ?? event['message'])] : [],
-    );
-  }
-
   drainSince(): string | undefined {
     const record = this.profile('web')?.metadata.annotations?.['aws-fargate.cluster.x-k8s.io/record'] ?? '{}';
     const { profiles = [] } = JSON.parse(record) as { profiles?: { name: string; drainSince?: string }[] };
@@ -85,8 +79,8 @@ describe('a drain', () => {
     await world.drained();
     expect(world.workload.on(NEW)).to.have.length(3);
     expect(world.workload.evicted).to.have.length(3);
-    expect(world.events('StartedDrain')).to.have.length(1);
-    expect(world.events('EndedDrain')).to.deep.equal([
+    expect(world.eventMessages('StartedDrain')).to.have.length(1);
+    expect(world.eventMessages('EndedDrain')).to.deep.equal([
       'No pod of EKS fargate profile default_web is left that can move to 9999-default_web. With the profile, EKS stops 0 pods',
     ]);
     await world.deleteAndFinish('web');
@@ -109,7 +103,7 @@ describe('a drain', () => {
     expect(world.eksProfile('web')?.status).to.equal('ACTIVE');
     await world.drained();
     expect(world.clock.now() - began).to.be.within(5 * MINUTE - 10 * SECOND, 6 * MINUTE);
-    expect(world.events('DrainTimedOut')).to.deep.equal([
+    expect(world.eventMessages('DrainTimedOut')).to.deep.equal([
       'The time to drain EKS fargate profile default_web is over (spec.updateStrategy.replace.drainTimeout), and 3 pods have not moved to 9999-default_web. With the profile, EKS stops 3 pods: app/web-7d9c-0001, app/web-7d9c-0002, app/web-7d9c-0003',
     ]);
   });
@@ -133,7 +127,7 @@ describe('a drain', () => {
     await world.until('the old profile gone', () => world.eksProfile('web') === undefined, HOUR);
     expect(world.clock.now() - began, 'the time until the pods have moved').to.be.below(6 * MINUTE);
     expect(world.workload.on(NEW)).to.have.length(3);
-    expect(world.events('DrainTimedOut')).to.deep.equal([]);
+    expect(world.eventMessages('DrainTimedOut')).to.deep.equal([]);
     world.aws.admin.allow();
     await world.drained();
   });
@@ -159,7 +153,7 @@ describe('a drain', () => {
       );
       await world.drained();
       expect(world.workload.evicted).to.deep.equal([]);
-      expect(world.events('DrainTimedOut')[0]).to.match(
+      expect(world.eventMessages('DrainTimedOut')[0]).to.match(
         /drainTimeout\)\. How many pods EKS stops with the profile is not known: the API server of EKS cluster default_prod-control-plane/,
       );
     });
@@ -190,7 +184,7 @@ describe('a drain', () => {
     world.workload.mood = 'works';
     await world.drained();
     expect(world.workload.on(NEW)).to.have.length(3);
-    expect(world.events('DrainTimedOut')).to.deep.equal([]);
+    expect(world.eventMessages('DrainTimedOut')).to.deep.equal([]);
   });
 
   it('does not delay other objects while the API server does not respond', async (world) => {
@@ -219,7 +213,7 @@ describe('a drain', () => {
     expect(world.drainSince()).to.equal(since);
     world.patch(PLURAL, 'web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } });
     await world.drained();
-    expect(world.events('DrainTimedOut')).to.have.length(1);
+    expect(world.eventMessages('DrainTimedOut')).to.have.length(1);
   });
 
   it('limits its requests despite frequent events, and applies a new timeout immediately', async (world) => {
@@ -253,7 +247,7 @@ describe('a drain', () => {
     );
     await world.until('the replacement gone', () => world.eksProfile('web', NEW) === undefined, HOUR);
     expect(world.workload.evicted).to.deep.equal([]);
-    expect(world.events('EndedDrain')[0]).to.match(
+    expect(world.eventMessages('EndedDrain')[0]).to.match(
       /^No pod of EKS fargate profile 9999-default_web was evicted, because .* EKS stops 2 pods: /,
     );
   });

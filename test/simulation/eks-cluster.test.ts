@@ -196,8 +196,7 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
         world.delete('web');
         await world.gone('web');
         expect(world.mutations()).to.deep.equal([]);
-        const events = world.objects('events').map(({ reason }) => reason);
-        expect(events).to.deep.equal(['NotAllowedByOperator']);
+        expect(world.eventReasons).to.deep.equal(['NotAllowedByOperator']);
         world.aws.admin.removeProfile({ cluster: 'tools', name: 'default_web' });
         world.aws.admin.removeRole({ name: ROLE });
         await world.finish();

@@ -74,12 +74,8 @@ describe('an identity', () => {
     );
     world.delete('a');
     await world.until('the end of the deletion', () => world.profile('a') === undefined, SECOND);
-    const events = (): readonly unknown[] =>
-      world
-        .objects('events')
-        .flatMap(({ reason, message }) => (reason === 'ReleasedWithoutCredentials' ? message : []));
-    await world.until('the event', () => events().length > 0, SECOND);
-    expect(events()).to.deep.equal([
+    await world.until('the event', () => world.eventReasons.includes('ReleasedWithoutCredentials'), SECOND);
+    expect(world.eventMessages('ReleasedWithoutCredentials')).to.deep.equal([
       'The deletion ends without a call to AWS, because the controller has created nothing in AWS for this AWSFargateProfile. If you have restored the object from a backup, look in AWS for Fargate profile "default_a" and its role. The controller could not look for them: AWSClusterRoleIdentity "second" does not allow namespace "default": spec.allowedNamespaces of the identity does not list or select this namespace',
     ]);
     deleteHeld(world, 'awsmanagedcontrolplanes', `${CLUSTER}-control-plane`);

@@ -27,8 +27,6 @@ async function startWithForeignCreate(): Promise<SimulatedWorld> {
   return world;
 }
 
-const eventsOf = (world: SimulatedWorld): readonly unknown[] => world.objects('events').map((event) => event['reason']);
-
 describe('a foreign profile of the same name, without a tag that names an owner', () => {
   it('is reported as foreign, although a manager was killed before it could write its first status', async () => {
     const world = new SimulatedWorld();
@@ -63,7 +61,7 @@ describe('a foreign profile of the same name, created at the same moment', () =>
     world.aws.admin.removeProfile(PROFILE);
     world.triggerReconcile('web');
     await world.clock.advance(2_000);
-    expect(eventsOf(world)).to.deep.equal([
+    expect(world.eventReasons).to.deep.equal([
       'SuccessfulIAMRoleCreation',
       'ProfileNotOwned',
       'InitiatedCreateEKSFargateProfile',

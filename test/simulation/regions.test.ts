@@ -57,9 +57,6 @@ function worldInRegion(): { readonly world: SimulatedWorld; readonly spec: objec
   return { world, spec: { subnetIDs: subnets.filter(({ isPublic }) => !isPublic).map(({ id }) => id) } };
 }
 
-const messagesOf = (world: SimulatedWorld, reason: string): readonly string[] =>
-  world.objects('events').flatMap((event) => (event['reason'] === reason ? String(event['message']) : []));
-
 for (const { what, reason, close, open } of WAYS)
   describe(`an object in a region ${what}`, () => {
     const untilDeletionStops = (world: SimulatedWorld): Promise<void> =>
@@ -72,8 +69,8 @@ for (const { what, reason, close, open } of WAYS)
       await world.until('the reason', () => world.condition(WEB)?.reason === reason);
       world.delete(WEB);
       await world.until('the end of the deletion', () => world.profile(WEB) === undefined, SECOND);
-      await world.until('the event', () => messagesOf(world, 'ReleasedWithoutCredentials').length > 0, SECOND);
-      const [message] = messagesOf(world, 'ReleasedWithoutCredentials');
+      await world.until('the event', () => world.eventReasons.includes('ReleasedWithoutCredentials'), SECOND);
+      const [message] = world.eventMessages('ReleasedWithoutCredentials');
       expect(message).to.match(
         /^The deletion ends without a call to AWS, because the controller has created nothing in AWS for this AWSFargateProfile\. .* The controller could not look for them: .*region "af-south-1"/,
       );

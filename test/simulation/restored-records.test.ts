@@ -175,12 +175,7 @@ describe('a record that another client changes', () => {
     await world.ready('web');
     await world.clock.advance(HOUR);
     expect(changesSince(world, length)).to.deep.equal([]);
-    expect(
-      world
-        .objects('events')
-        .map((event) => event['message'])
-        .join('\n'),
-    ).to.match(
+    expect(world.eventMessages('IgnoredDeletion').join('\n')).to.match(
       /says that this AWSFargateProfile was being deleted, but AWS or the status shows that the annotation is an old copy/,
     );
     await world.deleteAndFinish('web');

@@ -33,9 +33,7 @@ describe('an object with deletionPolicy Retain', () => {
     await startUntilReady(world, { deletionPolicy: 'Retain' });
     expect(retainAnnotation(world)).not.to.equal(undefined);
     await expectReleased(world);
-    await world.until('the event', () =>
-      world.objects('events').some(({ reason }) => reason === 'RetainedEKSFargateProfile'),
-    );
+    await world.until('the event', () => world.eventReasons.includes('RetainedEKSFargateProfile'));
     await adopt(world);
   });
 

@@ -89,10 +89,7 @@ describe('the deletion of a cluster with deletion protection', () => {
     denyAction(world, 'eks:DescribeCluster');
     deleteHeld(world, 'awsmanagedcontrolplanes', CONTROL_PLANE_REF.name);
     await world.gone(...NAMES);
-    const [message] = world
-      .objects('events')
-      .flatMap((event) => (event['reason'] === 'FailedDescribeCluster' ? [String(event['message'])] : []));
-    expect(message).to.match(
+    expect(world.eventMessages('FailedDescribeCluster')[0]).to.match(
       /^Failed to read whether the deletion protection of EKS cluster "\S+" is on\. Allow the controller to call eks:DescribeCluster, so that it deletes nothing while the protection is on\. The controller continues with the deletion, but EKS refuses to delete the cluster if the protection is on\. AWS says: .*AccessDenied/,
     );
     world.aws.admin.allow({ action: 'eks:DescribeCluster' });

@@ -18,8 +18,6 @@ function changeUnseen(world: SimulatedWorld, change: () => void): void {
   world.api.watchLag = watchLag;
 }
 
-const eventReasons = (world: SimulatedWorld): readonly unknown[] => world.objects('events').map(({ reason }) => reason);
-
 describe('a deleted object with deletionPolicy Retain', () => {
   for (const [what, plural, name] of [
     ['Cluster', 'clusters', CLUSTER],
@@ -29,10 +27,10 @@ describe('a deleted object with deletionPolicy Retain', () => {
       await startUntilReady(world, { deletionPolicy: 'Retain' });
       changeUnseen(world, () => deleteHeld(world, plural, name));
       world.delete(WEB);
-      const isBlocked = (): boolean => eventReasons(world).includes('RetainBlocksClusterDeletion');
+      const isBlocked = (): boolean => world.eventReasons.includes('RetainBlocksClusterDeletion');
       await world.until('the event with the reason', isBlocked, LAG / 2);
       expect(world.condition(WEB, 'Deleting')?.reason).to.equal('RetainBlocksClusterDeletion');
-      expect(eventReasons(world)).not.to.include('RetainedEKSFargateProfile');
+      expect(world.eventReasons).not.to.include('RetainedEKSFargateProfile');
       expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
       patchWeb(world, { spec: { deletionPolicy: 'Delete' } });
       await world.gone(WEB);
@@ -48,7 +46,7 @@ describe('a deleted object with deletionPolicy Retain', () => {
     world.delete(WEB);
     const isBlocked = (): boolean => world.condition(WEB, 'Stalled')?.reason === 'RetainBlocksClusterDeletion';
     await world.until('the condition with the reason', isBlocked);
-    expect(eventReasons(world)).not.to.include('RetainedEKSFargateProfile');
+    expect(world.eventReasons).not.to.include('RetainedEKSFargateProfile');
     expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
     await world.clock.advance(10 * MINUTE);
     deleteHeld(world, 'clusters', CLUSTER);

@@ -190,9 +190,9 @@ describe('a former control plane that is deleted', () => {
     await world.clock.advance(MINUTE);
     world.remove(CONTROL_PLANES, CONTROL_PLANE_REF.name);
     await world.clock.advance(2 * MINUTE);
-    const events = world.objects('events').filter(({ reason }) => reason === 'WaitingForAWSFargateProfile');
-    expect(events).to.have.length(1);
-    expect(events[0]?.['message']).to.contain(`AWSFargateProfile default/${WEB} still has the finalizer`);
+    const messages = world.eventMessages('WaitingForAWSFargateProfile');
+    expect(messages).to.have.length(1);
+    expect(messages[0]).to.contain(`AWSFargateProfile default/${WEB} still has the finalizer`);
     expect(world.controlPlaneFinalizers).to.have.length(1);
     world.delete(WEB);
     await world.gone(WEB);

@@ -364,6 +364,16 @@ export class SimulatedWorld {
     return this.mutations().filter(isAbout);
   }
 
+  /** The reasons of all Events. */
+  get eventReasons(): readonly unknown[] {
+    return this.objects('events').map(({ reason }) => reason);
+  }
+
+  /** The messages of the Events with the given reason. */
+  eventMessages(reason: string): readonly string[] {
+    return this.objects('events').flatMap((event) => (event['reason'] === reason ? String(event['message']) : []));
+  }
+
   warnings(): readonly string[] {
     return listWarnings(this);
   }
