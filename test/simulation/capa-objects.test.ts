@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
-import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
-import { WEB, changeRoleByHand } from './phases/phase.ts';
+import { capaTags } from '../world/aws/capa-resources.ts';
+import { WEB, changeRoleByHand, putCapaResources } from './phases/phase.ts';
 import { CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -15,23 +15,7 @@ const OURS = 'sigs.k8s.io/cluster-api-provider-aws-fargate';
  */
 function deletedObjectOfCapa(): SimulatedWorld {
   const world = new SimulatedWorld();
-  const tags = capaTags(CLUSTER);
-  const { arn } = world.aws.admin.putRole({
-    name: ROLE,
-    trustPolicy: CAPA_TRUST,
-    tags,
-    attachedPolicies: [EKS_POLICY],
-    foreign: false,
-  });
-  const selectors = [{ namespace: WEB, labels: {} }];
-  world.aws.admin.putProfile({
-    cluster: EKS_CLUSTER,
-    name: WEB,
-    podExecutionRoleArn: arn,
-    selectors,
-    tags,
-    foreign: false,
-  });
+  putCapaResources(world, WEB, ROLE);
   world.setControlPlaneReady(false);
   world.create(PLURAL, {
     metadata: { name: WEB, finalizers: [FINALIZER] },

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import type { KubeObject } from 'controller-runtime/client';
 import { FINALIZER, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { CallRecord } from '../aws/call-log.ts';
-import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
+import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
+import { ROLE, putCapaResources } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { isCreateRequested, recordIn } from './world/records.ts';
 import { conditionsOf } from './world/problems.ts';
 import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, ReplaceableWorld, THIRD } from './world/replaceable-world.ts';
 import type { SimulationOptions } from './world/simulated-world.ts';
 
-const ROLE = `${CLUSTER}-${BASE}_fargate`;
 const FILTER = 'cluster.x-k8s.io/watch-filter';
 /** Makes EKS show a new profile only 50 s after its creation. */
 const LATE: SimulationOptions = {
@@ -232,15 +232,7 @@ describe('an object of Cluster API Provider AWS that is deleted before its first
   for (const hasStatus of [true, false])
     it(`takes its profile and role along, ${hasStatus ? 'with' : 'without'} its status`, async () => {
       const world = new ReplaceableWorld();
-      const given = { tags: capaTags(CLUSTER), foreign: false };
-      const { arn } = world.aws.admin.putRole({
-        name: ROLE,
-        trustPolicy: CAPA_TRUST,
-        attachedPolicies: [EKS_POLICY],
-        ...given,
-      });
-      const selectors = [{ namespace: 'web', labels: {} }];
-      world.aws.admin.putProfile({ cluster: EKS_CLUSTER, name: BASE, podExecutionRoleArn: arn, selectors, ...given });
+      putCapaResources(world, BASE, ROLE);
       world.create(PLURAL, {
         metadata: { name: 'web', finalizers: [FINALIZER] },
         spec: { clusterName: CLUSTER, profileName: BASE, selectors: [{ namespace: 'web' }] },

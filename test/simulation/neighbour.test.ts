@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { KubeObject } from 'controller-runtime/client';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
-import { CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
-import { WEB, startUntilReady } from './phases/phase.ts';
+import { CAPA_TRUST, capaTags } from '../world/aws/capa-resources.ts';
+import { ROLE as WEB_ROLE, WEB, putCapaResources, startUntilReady } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 import { it } from './world/it.ts';
 import { recordAnnotation } from './world/records.ts';
@@ -11,7 +11,6 @@ import { isTenantReady } from './world/tenants.ts';
 
 const INTRUDER = 'intruder';
 const POLICY = 'arn:aws:iam::aws:policy/AdministratorAccess';
-const WEB_ROLE = `${CLUSTER}-default_web_fargate`;
 
 /** A second namespace of the API server. Its users write objects that name the EKS cluster of namespace `default`. */
 class Neighbour {
@@ -292,22 +291,7 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
   });
 
   it('adopts and deletes what Cluster API Provider AWS created with an explicit name for its ready control plane', async (world) => {
-    const tags = capaTags(CLUSTER);
-    const role = world.aws.admin.putRole({
-      name: `${CLUSTER}-web_fargate`,
-      trustPolicy: CAPA_TRUST,
-      tags,
-      attachedPolicies: [EKS_POLICY],
-      foreign: false,
-    });
-    world.aws.admin.putProfile({
-      cluster: EKS_CLUSTER,
-      name: 'web',
-      podExecutionRoleArn: role.arn,
-      selectors: [{ namespace: 'web', labels: {} }],
-      tags,
-      foreign: false,
-    });
+    putCapaResources(world, 'web', `${CLUSTER}-web_fargate`);
     world.start();
     world.applyWith('web', { profileName: 'web' });
     await world.ready('web');

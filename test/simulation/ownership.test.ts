@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { FINALIZER, PLURAL } from '../../api/v1beta2/index.ts';
 import { EKS_CLUSTER_TAG, NAMESPACE_TAG, OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
-import { CAPA_SHARED_ROLE, CAPA_TRUST, EKS_POLICY, capaTags } from '../world/aws/capa-resources.ts';
-import { PROFILE, ROLE, WEB, patchWeb, startAndApply } from './phases/phase.ts';
+import { CAPA_SHARED_ROLE, CAPA_TRUST, capaTags } from '../world/aws/capa-resources.ts';
+import { PROFILE, ROLE, WEB, patchWeb, putCapaResources, startAndApply } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { it } from './world/it.ts';
 import { statusOf } from './world/problems.ts';
@@ -70,9 +70,7 @@ describe('the adoption', () => {
     for (const isFilled of [true, false])
       it(`of what Cluster API Provider AWS made, with the role name ${generation} ${isFilled ? 'in' : 'absent from'} the spec`, async (world) => {
         const tags = capaTags(CLUSTER);
-        const given = { trustPolicy: CAPA_TRUST, tags, attachedPolicies: [EKS_POLICY], foreign: false };
-        const role = world.aws.admin.putRole({ name: roleName, ...given });
-        const profile = putProfile(world, PROFILE, { podExecutionRoleArn: role.arn, tags, foreign: false });
+        const { profile, role } = putCapaResources(world, PROFILE, roleName);
         const since = '2025-11-03T09:00:00Z';
         world.create(PLURAL, {
           metadata: { name: WEB, finalizers: [FINALIZER], labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER } },

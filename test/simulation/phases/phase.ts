@@ -3,6 +3,7 @@ import type { Ms } from 'controller-runtime/env';
 import { json } from 'controller-runtime/testing';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
 import { changeRole } from '../../aws/model/iam/role-changes.ts';
+import { CAPA_TRUST, EKS_POLICY, capaTags } from '../../world/aws/capa-resources.ts';
 import type { SimulatedWorld, SimulationOptions } from '../world/simulated-world.ts';
 import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
 
@@ -156,6 +157,21 @@ export const putForeignProfile = (world: SimulatedWorld, name: string, over: obj
     ...over,
   });
 };
+
+/** Creates in AWS the resources of the AWSFargateProfile {@link WEB} as Cluster API Provider AWS does. */
+export function putCapaResources(world: SimulatedWorld, profileName: string, roleName: string) {
+  const given = { tags: capaTags(CLUSTER), foreign: false };
+  const settings = { trustPolicy: CAPA_TRUST, attachedPolicies: [EKS_POLICY] };
+  const role = world.aws.admin.putRole({ name: roleName, ...settings, ...given });
+  const profile = world.aws.admin.putProfile({
+    cluster: EKS_CLUSTER,
+    name: profileName,
+    podExecutionRoleArn: role.arn,
+    selectors: [{ namespace: WEB, labels: {} }],
+    ...given,
+  });
+  return { profile, role };
+}
 
 export const denyAction = (world: SimulatedWorld, action: string): void =>
   world.aws.admin.deny({ principal: '*', action });
