@@ -5,7 +5,7 @@ import type { CallRecord } from '../aws/call-log.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { ROLE, putCapaResources } from './phases/phase.ts';
 import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
-import { isCreateRequested, recordIn } from './world/records.ts';
+import { recordIn } from './world/records.ts';
 import { conditionsOf } from './world/problems.ts';
 import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, ReplaceableWorld, THIRD } from './world/replaceable-world.ts';
 import type { SimulationOptions } from './world/simulated-world.ts';
@@ -658,28 +658,5 @@ describe('a replacement that EKS fails to create several times in a row', () => 
     await world.until('the end', () => world.shown() === 'True/Ready' && world.names.length === 1, 12 * HOUR);
     expect(gaps).to.deep.equal([]);
     await world.deleteAndFinish('web');
-  });
-});
-
-describe('a create request that another client has overtaken', () => {
-  it('enters no profile of another owner into the record, and the deletion leaves it', async () => {
-    const world = new ReplaceableWorld();
-    let theirs: string | undefined;
-    world.aws.onCall(({ operation }, phase) => {
-      if (operation !== 'CreateFargateProfile' || phase !== 'before' || theirs !== undefined) return;
-      theirs = world.aws.admin.putProfile({
-        cluster: EKS_CLUSTER,
-        name: BASE,
-        podExecutionRoleArn: `arn:aws:iam::${ACCOUNT}:role/theirs`,
-      }).arn;
-    });
-    world.start();
-    world.apply('web');
-    await world.shows('True/ProfileNotOwned', 'Stalled');
-    expect(isCreateRequested(world.profile('web'))).to.equal(false);
-    world.delete('web');
-    await world.gone('web');
-    expect(arnsIn(world)).to.deep.equal([theirs]);
-    await world.finish();
   });
 });
