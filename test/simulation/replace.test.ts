@@ -105,24 +105,9 @@ describe('an object with updateStrategy Replace', () => {
     expect(world.warnings()).to.deep.equal([]);
   });
 
-  it('keeps the old profile for the time that the spec says, also over a restart', async () => {
-    const world = new ReplacingWorld();
-    await world.startWatched({ updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '2h' } } });
-    world.change({ spec: OTHER });
-    await world.shows('True/PredecessorKept');
-    const since = world.elapsed;
-    await world.stopAll();
-    world.start();
-    await world.until('the end of the predecessor', () => world.ours().length === 1, 4 * HOUR);
-    expect(world.elapsed - since).to.be.within(2 * HOUR, 2 * HOUR + 15 * MINUTE);
-    await world.settled();
-    await world.end();
-  });
-
   const changes: readonly (readonly [what: string, specFor: (world: ReplacingWorld) => object])[] = [
     ['subnets', (world) => ({ subnetIDs: privateSubnets(world).slice(0, 1) })],
     ['profile name', () => ({ profileName: 'renamed' })],
-    ['role name', () => ({ roleName: 'other-role' })],
     ['role name and path', () => ({ roleName: 'other-role', rolePath: '/team/' })],
   ];
   for (const [what, specFor] of changes)
