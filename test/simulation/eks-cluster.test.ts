@@ -512,9 +512,4 @@ describe('an object that names the EKS cluster of a control plane of its namespa
           await world.deleteAndFinish('cluster-name');
         });
   });
-
-  it('releases the control plane when it is deleted itself', async () => {
-    const world = await startWithJoinedProfile();
-    await world.deleteAndFinish('web');
-  });
 });

@@ -320,12 +320,6 @@ describe('an InstanceGroup that leaves eks-fargate', () => {
     await deleteAndFinish(world);
   });
 
-  it('is deleted with its profile', async () => {
-    const world = await readyWorld();
-    await leave(world);
-    await deleteAndFinish(world);
-  });
-
   it('is deleted with its profile, and keeps the finalizer of keiko, which may have made something else of it', async () => {
     const world = await takenOverWorld();
     await leave(world);
@@ -381,12 +375,6 @@ describe('an InstanceGroup whose profile does not follow it', () => {
     expect(statusOf(world).message).to.include(`it has no label ${FILTER}, and that of this InstanceGroup is "blue"`);
     world.patch(PLURAL, 'web', labelled('blue'));
     await until(world, 'Ready');
-    await deleteAndFinish(world);
-  });
-
-  it('is deleted with the profile that another manager has', async () => {
-    const world = await movedWorld();
-    await until(world, 'Error');
     await deleteAndFinish(world);
   });
 
