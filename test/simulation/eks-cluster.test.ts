@@ -25,8 +25,6 @@ function newWorld(): SimulatedWorld {
 const apply = (world: SimulatedWorld, name = 'web', spec: object = {}): void =>
   world.applyWith(name, { clusterName: undefined, eksCluster: TOOLS, ...spec });
 
-const role = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }) => name === ROLE);
-const eksProfile = (world: SimulatedWorld) => world.aws.admin.profiles().find(({ name }) => name === 'default_web');
 /**
  * The names of the calls to EKS and IAM. The list leaves out GetCallerIdentity, with which the manager asks STS for its
  * account.
@@ -53,14 +51,14 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
     expect(object?.metadata.ownerReferences ?? []).to.deep.equal([]);
     expect(object?.metadata.labels ?? {}).to.deep.equal({});
     expect(status).to.deep.include({ eksClusterName: 'tools', region: REGION, profileName: 'default_web' });
-    expect(Object.keys(eksProfile(world)?.tags ?? {})).to.deep.equal([
+    expect(Object.keys(world.eksProfile('web')?.tags ?? {})).to.deep.equal([
       'sigs.k8s.io/cluster-api-provider-aws-fargate/owner',
     ]);
-    expect(role(world)?.tags).to.deep.equal({
+    expect(world.role('', ROLE)?.tags).to.deep.equal({
       'sigs.k8s.io/cluster-api-provider-aws-fargate/eks-cluster': `arn:aws:eks:${REGION}:${ACCOUNT}:cluster/tools`,
       'sigs.k8s.io/cluster-api-provider-aws-fargate/namespace': 'default',
     });
-    const chosen = eksProfile(world)?.subnets ?? [];
+    const chosen = world.eksProfile('web')?.subnets ?? [];
     expect(chosen).to.have.length.above(0);
     expect(status).to.deep.include({ subnets: chosen });
     const before = world.mutations().length;
@@ -137,7 +135,7 @@ describe('an object in an EKS cluster that Cluster API does not manage', () => {
       expect(changes).to.deep.equal([]);
       const since = world.aws.admin.calls().slice(before);
       expect([...new Set(since.map(({ operation }) => operation))]).to.deep.equal(calls);
-      expect(eksProfile(world)).to.equal(undefined);
+      expect(world.eksProfile('web')).to.equal(undefined);
       await world.deleteAndFinish('web');
     }
   });

@@ -46,8 +46,8 @@ const statusOf = (world: SimulatedWorld): { readonly currentState?: string; read
 const patch = (world: SimulatedWorld, change: object): void => world.patch(INSTANCE_GROUP_PLURAL, 'web', change);
 const until = (world: SimulatedWorld, state: string): Promise<void> =>
   world.until(`currentState ${state}`, () => statusOf(world).currentState === state, 30 * MINUTE);
-const eksProfile = (world: SimulatedWorld) => world.aws.admin.profiles().find(({ name }) => name === PROFILE);
-const role = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }) => name === ROLE);
+const eksProfile = (world: SimulatedWorld) => world.eksProfile('', PROFILE);
+const role = (world: SimulatedWorld) => world.role('', ROLE);
 const remove = (world: SimulatedWorld): void => world.remove(INSTANCE_GROUP_PLURAL, 'web');
 const gone = (world: SimulatedWorld): Promise<void> =>
   world.until('the group is gone', () => group(world) === undefined, 30 * MINUTE);

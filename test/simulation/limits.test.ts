@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import type { RoleView } from '../aws/admin/views.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
-import { ACCOUNT, CLUSTER, MINUTE } from './world/cluster.ts';
+import { ACCOUNT, MINUTE } from './world/cluster.ts';
 import { it } from './world/it.ts';
 import type { SimulatedWorld } from './world/simulated-world.ts';
 
@@ -19,9 +18,6 @@ async function restartWith(world: SimulatedWorld, ...flags: readonly string[]): 
   world.start(...flags);
   await world.clock.advance(30 * MINUTE);
 }
-
-const roleOf = (world: SimulatedWorld, name: string): RoleView | undefined =>
-  world.aws.admin.roles().find((role) => role.name === `${CLUSTER}-default_${name}_fargate`);
 
 describe("the operator's limits", () => {
   it('leave every Ready profile Ready, put the boundary on its role, and do not block its deletion', async (world) => {
@@ -45,12 +41,12 @@ describe("the operator's limits", () => {
 
     expect(changes.flat(), 'changes of Ready').to.deep.equal([]);
     expect(names.map((name) => world.condition(name, 'Stalled')?.status)).to.deep.equal(names.map(() => 'False'));
-    expect(['plain', 'policy', 'boundary'].map((name) => roleOf(world, name)?.permissionsBoundary)).to.deep.equal([
+    expect(['plain', 'policy', 'boundary'].map((name) => world.role(name)?.permissionsBoundary)).to.deep.equal([
       BOUNDARY,
       BOUNDARY,
       BOUNDARY,
     ]);
-    expect(roleOf(world, 'policy')?.attachedPolicies).to.include(POLICY);
+    expect(world.role('policy')?.attachedPolicies).to.include(POLICY);
     world.delete(...names);
     await world.gone(...names);
     world.aws.admin.removeRole({ name: 'brought' });
@@ -86,7 +82,7 @@ describe("the operator's limits", () => {
     expect(world.warnings().length - warningsBefore).to.be.most(8);
     world.aws.admin.putPolicy({ account: ACCOUNT, name: 'missing' });
     await world.until('the end', () => world.condition('web', 'Stalled')?.status === 'False', 60 * MINUTE);
-    expect(roleOf(world, 'web')?.permissionsBoundary).to.equal(`arn:aws:iam::${ACCOUNT}:policy/missing`);
+    expect(world.role('web')?.permissionsBoundary).to.equal(`arn:aws:iam::${ACCOUNT}:policy/missing`);
     expect(changes, 'changes of Ready').to.deep.equal([]);
   });
 });

@@ -94,15 +94,14 @@ describe('a client that writes the status of an object', () => {
 describe('a namespace that refers to the EKS cluster of another namespace', () => {
   it('cannot change or delete a role of the other namespace, even with a ready control plane', async (world) => {
     await world.startWithReady('web');
-    const roleOf = () => world.aws.admin.roles().find(({ name }) => name === WEB_ROLE);
-    const before = roleOf();
+    const before = world.role('web');
     const neighbour = new Neighbour(world);
     neighbour.createCluster({ ready: true });
     neighbour.createProfile('thief', { roleName: WEB_ROLE, roleAdditionalPolicies: [POLICY] });
     await world.until('the neighbour is Ready', () => reasonOf(neighbour.profile('thief')) === 'Ready');
-    expect(roleOf(), 'the role while the neighbour uses it').to.deep.equal(before);
+    expect(world.role('web'), 'the role while the neighbour uses it').to.deep.equal(before);
     await neighbour.deleteProfile('thief');
-    expect(roleOf(), 'the role after the neighbour').to.deep.equal(before);
+    expect(world.role('web'), 'the role after the neighbour').to.deep.equal(before);
   });
 
   it('does not learn who owns a profile or role before its control plane is ready', async (world) => {

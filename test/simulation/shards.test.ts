@@ -34,7 +34,7 @@ function newShards(): SimulatedWorld {
   return world;
 }
 
-const roleOf = (world: SimulatedWorld) => world.aws.admin.roles().find(({ name }) => name === ROLE);
+const roleOf = (world: SimulatedWorld) => world.role('', ROLE);
 
 /**
  * Checks the shared IAM role after every change in the simulation. Adds a description to the returned set if a Fargate

@@ -13,12 +13,6 @@ const EXPIRED = 'Signature expired: 20260101T000000Z is now earlier than 2026010
 const fail = (world: SimulatedWorld, operation: string, error: `${string}:${string}`): void =>
   void world.aws.admin.addFault({ operation, kind: `error:${error}` satisfies FaultKind });
 
-/** Returns the message of the condition `type` as soon as it has this reason. */
-async function messageOf(world: SimulatedWorld, reason: string, type = 'Ready'): Promise<string> {
-  await world.until(reason, () => world.condition('web', type)?.reason === reason);
-  return world.condition('web', type)?.message ?? '';
-}
-
 describe('the words of AWS, not its error code alone, decide', () => {
   const NOT_OFFERED =
     'Allow eks:CreateFargateProfile for the credentials that the controller uses. ' +
@@ -55,7 +49,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
     it(`about the remedy for ${error}`, async (world) => {
       fail(world, operation, error);
       startAndApply(world);
-      expect(await messageOf(world, 'AccessDenied')).to.contain(
+      expect(await world.reason('web', 'AccessDenied')).to.contain(
         `AWS denies a request from the controller. ${remedy}The controller keeps retrying.${quote}`,
       );
       world.aws.admin.clearFaults();
@@ -73,7 +67,7 @@ describe('the words of AWS, not its error code alone, decide', () => {
       `AccessDenied:${MANAGER} is not authorized to perform: sts:AssumeRole on resource: ${roleARN} with an explicit deny in a resource control policy`,
     );
     startAndApply(world);
-    expect(await messageOf(world, 'AssumeRoleDenied'))
+    expect(await world.reason('web', 'AssumeRoleDenied'))
       .to.contain('Remove the denial of sts:AssumeRole from the resource control policies of AWS Organizations. ')
       .and.not.to.contain('external ID');
     world.aws.admin.clearFaults();
@@ -108,20 +102,18 @@ describe('the words of AWS, not its error code alone, decide', () => {
     await startUntilReady(world);
     fail(world, 'eks:TagResource', 'NotFoundException:The specified resource does not exist.');
     patchWeb(world, { spec: { additionalTags: { team: 'shop' } } });
-    await world.until('the error', () => world.condition('web', 'Reconciling')?.reason === 'AWSError');
-    expect(world.condition('web', 'Reconciling')?.message).to.contain(
-      'AWS reports that Fargate profile "default_web" does not exist, although AWS returned it shortly before. If',
-    );
-    expect(world.condition('web', 'Reconciling')?.message).to.contain(
-      ' AWS says: The specified resource does not exist. (EKS TagResource: NotFoundException).',
-    );
+    expect(await world.reason('web', 'AWSError', 'Reconciling'))
+      .to.contain(
+        'AWS reports that Fargate profile "default_web" does not exist, although AWS returned it shortly before. If',
+      )
+      .and.to.contain(' AWS says: The specified resource does not exist. (EKS TagResource: NotFoundException).');
     world.aws.admin.clearFaults();
     await world.ready('web');
   });
 
   it('about the field, if they name none and the spec has a namespace that Kubernetes cannot have', async (world) => {
     startAndApply(world, { selectors: [{ namespace: 'web' }, { namespace: 'kafka_east_1' }] });
-    expect(await messageOf(world, 'Refused')).to.equal(
+    expect(await world.reason('web', 'Refused')).to.equal(
       'AWS rejects a request from the controller. Fix spec.selectors[1].namespace "kafka_east_1": ' +
         'the name of a Kubernetes namespace has only lower-case letters, digits, and hyphens, begins and ends with a letter or digit, and may have the wildcards * and ? here. The controller keeps retrying. ' +
         'AWS says: The namespace provided is invalid. (EKS CreateFargateProfile: InvalidParameterException).',
