@@ -1,11 +1,13 @@
 import { expect } from 'chai';
+import type { KubeObject } from 'controller-runtime/client';
 import type { Ms } from 'controller-runtime/env';
 import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
+import { conditionsOf } from './world/problems.ts';
 import type { TenantCluster } from './world/tenants.ts';
-import { applyTo, countWithReason, createTenantCluster, isTenantReady, tenantProfile } from './world/tenants.ts';
+import { applyTo, createTenantCluster, isTenantReady, tenantProfile } from './world/tenants.ts';
 
 const CREATE: Ms = MINUTE;
 const DELETE: Ms = MINUTE;
@@ -95,7 +97,9 @@ describe('500 objects of one tenant in a region that does not respond', () => {
     const world = newWorld();
     world.start();
     applyDeadObjects(world);
-    const told = await measure(world, 'all are told', () => countWithReason(world, 'team-a', 'AWSUnavailable') === 500);
+    const isTold = (object: KubeObject): boolean =>
+      conditionsOf(object).some(({ type, reason }) => type === 'Ready' && reason === 'AWSUnavailable');
+    const told = await measure(world, 'all are told', () => world.objects(PLURAL).filter(isTold).length === 500);
     // The group of the region has ten slots, and each reconcile waits ten seconds for an answer of AWS. So 500
     // AWSFargateProfiles take 500 seconds. Every fourth reconcile may be the retry of an object that was told already.
     expect(told).to.be.at.most((4 / 3) * 500 * SECOND);

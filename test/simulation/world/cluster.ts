@@ -35,20 +35,27 @@ export function createControlPlane(
   name: string,
   eksCluster: Pick<ClusterView, 'name' | 'subnets'>,
 ): void {
-  world.create('awsmanagedcontrolplanes', {
-    metadata: { name, labels: { 'cluster.x-k8s.io/cluster-name': CLUSTER } },
-    spec: {
-      eksClusterName: eksCluster.name,
-      region: 'us-east-1',
-      network: {
-        subnets: eksCluster.subnets.map(({ id, isPublic, availabilityZone }, index) => ({
-          id: `${CLUSTER}-subnet-${index}`,
-          resourceID: id,
-          isPublic,
-          availabilityZone,
-        })),
-      },
-    },
-  });
+  world.create('awsmanagedcontrolplanes', controlPlaneOf(CLUSTER, name, { ...eksCluster, region: 'us-east-1' }));
   world.patch('awsmanagedcontrolplanes', name, { status: { ready: true } }, 'status');
 }
+
+/** Returns the control plane that Cluster API Provider AWS writes for a Cluster and its EKS cluster. */
+export const controlPlaneOf = (
+  cluster: string,
+  name: string,
+  eksCluster: Pick<ClusterView, 'name' | 'region' | 'subnets'>,
+) => ({
+  metadata: { name, labels: { 'cluster.x-k8s.io/cluster-name': cluster } },
+  spec: {
+    eksClusterName: eksCluster.name,
+    region: eksCluster.region,
+    network: {
+      subnets: eksCluster.subnets.map(({ id, isPublic, availabilityZone }, index) => ({
+        id: `${cluster}-subnet-${index}`,
+        resourceID: id,
+        isPublic,
+        availabilityZone,
+      })),
+    },
+  },
+});

@@ -1,7 +1,6 @@
 import type { KubeObject } from 'controller-runtime/client';
-import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
-import { CONTROL_PLANE_REF } from './cluster.ts';
+import { CONTROL_PLANE_REF, controlPlaneOf } from './cluster.ts';
 import { conditionsOf } from './problems.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 
@@ -14,28 +13,14 @@ export interface TenantCluster {
 
 /** Creates an EKS cluster, and a Cluster with a ready control plane in the namespace of the tenant. */
 export function createTenantCluster({ api, aws }: SimulatedWorld, { namespace, name, region }: TenantCluster): void {
-  const eksCluster = `${namespace}_${name}`;
-  const { subnets } = aws.admin.createCluster({ name: eksCluster, region });
+  const eksCluster = aws.admin.createCluster({ name: `${namespace}_${name}`, region });
   const controlPlane = { namespace, name: `${name}-control-plane` };
   api.storage.create(api.kind('clusters'), namespace, {
     metadata: { name },
     spec: { controlPlaneRef: { ...CONTROL_PLANE_REF, name: controlPlane.name } },
   });
-  api.storage.create(api.kind('awsmanagedcontrolplanes'), namespace, {
-    metadata: { name: controlPlane.name, labels: { 'cluster.x-k8s.io/cluster-name': name } },
-    spec: {
-      eksClusterName: eksCluster,
-      region,
-      network: {
-        subnets: subnets.map(({ id, isPublic, availabilityZone }, index) => ({
-          id: `${name}-subnet-${index}`,
-          resourceID: id,
-          isPublic,
-          availabilityZone,
-        })),
-      },
-    },
-  });
+  const manifest = controlPlaneOf(name, controlPlane.name, eksCluster);
+  api.storage.create(api.kind('awsmanagedcontrolplanes'), namespace, manifest);
   api.storage.mergePatch(api.kind('awsmanagedcontrolplanes'), controlPlane, { status: { ready: true } }, 'status');
 }
 
@@ -58,12 +43,3 @@ export const tenantProfile = ({ api }: SimulatedWorld, namespace: string, name: 
 
 export const isTenantReady = (world: SimulatedWorld, namespace: string, name: string): boolean =>
   conditionsOf(tenantProfile(world, namespace, name)).some(({ type, status }) => type === 'Ready' && status === 'True');
-
-/** The number of AWSFargateProfiles in a namespace whose condition Ready has the given reason. */
-export const countWithReason = (world: SimulatedWorld, namespace: string, reason: string): number =>
-  world
-    .objects(PLURAL)
-    .filter(({ metadata }) => metadata.namespace === namespace)
-    .filter((object) =>
-      conditionsOf(object).some(({ type, ...is }) => type === 'Ready' && fieldAt(is, 'reason') === reason),
-    ).length;
