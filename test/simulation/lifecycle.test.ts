@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { KubeObject } from 'controller-runtime/client';
+import type { Ms } from 'controller-runtime/env';
 import { FINALIZER, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import { EKS_POLICY } from '../world/aws/capa-resources.ts';
-import { measureEksBusyTime } from './eks-busy-time.ts';
 import { REAL_EKS, SimulatedWorld } from './world/simulated-world.ts';
 import { ACCOUNT, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
 
@@ -21,6 +21,24 @@ const LIFE = [
   'DeleteAccessEntry',
   'DeleteRole',
 ];
+
+/**
+ * Measures the total times that EKS takes to create and to delete all Fargate profiles of the EKS cluster. EKS creates
+ * and deletes them one after the other.
+ */
+function measureEksBusyTime({ aws }: SimulatedWorld): { readonly creating: Ms; readonly deleting: Ms } {
+  const spent = { creating: 0, deleting: 0 };
+  aws.onCall(({ operation, applied, identifiers }, phase) => {
+    const isLifecycle = operation === 'CreateFargateProfile' || operation === 'DeleteFargateProfile';
+    if (phase !== 'after' || !applied || !isLifecycle) return;
+    const { state } = aws.model;
+    const region = state.region(state.account(ACCOUNT, 'aws'), 'us-east-1');
+    const now = aws.clock.now();
+    const profile = state.cluster(region, EKS_CLUSTER, now)?.profiles.get(identifiers['fargateProfileName'] ?? '');
+    spent[operation === 'CreateFargateProfile' ? 'creating' : 'deleting'] += (profile?.transition?.at ?? now) - now;
+  });
+  return spent;
+}
 
 describe('the manager in a simulation', () => {
   it('creates and deletes a profile, and leaves nothing in AWS', async () => {
@@ -65,7 +83,7 @@ describe('the manager in a simulation', () => {
 
   it('handles ten profiles of a cluster in at most 1.1 times the time that EKS needs', async () => {
     const world = new SimulatedWorld({ seed: 2, aws: { eks: REAL_EKS } });
-    const eks = measureEksBusyTime(world.aws, EKS_CLUSTER);
+    const eks = measureEksBusyTime(world);
     await world.startWithReady(...TEN);
     const created = world.elapsed;
     expect(created, 'creating').to.be.within(eks.creating, 1.1 * eks.creating);
