@@ -3,6 +3,7 @@ import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { MINUTE, SECOND } from './world/cluster.ts';
 import { itIn } from './world/it.ts';
+import { recordedIn } from './world/records.ts';
 import { HOUR, BASE as OLD, REPLACEMENT as NEW, ReplaceableWorld } from './world/replaceable-world.ts';
 
 const WEB = { kind: 'ReplicaSet', name: 'web-7d9c' };
@@ -22,11 +23,7 @@ class DrainingWorld extends ReplaceableWorld {
     for (const [kind, count] of Object.entries(pods))
       for (let i = 0; i < count; i++)
         this.workload.create({ namespace: 'app', owner: kind === 'none' ? undefined : { ...WEB, kind } });
-    await this.run(SECOND * 2);
-  }
-
-  run(span: number): Promise<void> {
-    return this.clock.advance(span);
+    await this.clock.advance(2 * SECOND);
   }
 
   active(): readonly string[] {
@@ -43,10 +40,8 @@ class DrainingWorld extends ReplaceableWorld {
     this.patch(PLURAL, 'web', { spec: { selectors, ...spec } });
   }
 
-  drainSince(): string | undefined {
-    const record = this.profile('web')?.metadata.annotations?.['aws-fargate.cluster.x-k8s.io/record'] ?? '{}';
-    const { profiles = [] } = JSON.parse(record) as { profiles?: { name: string; drainSince?: string }[] };
-    return profiles.find(({ name }) => name === OLD)?.drainSince;
+  drainSince(): unknown {
+    return recordedIn(this.profile('web'), 'profiles').find(({ name }) => name === OLD)?.['drainSince'];
   }
 
   get message(): string {
@@ -99,7 +94,7 @@ describe('a drain', () => {
     expect(world.message).to.contain(
       ` The API server says: Cannot evict pod as it would violate the pod's disruption budget. ${BUDGET}.`,
     );
-    await world.run(2 * MINUTE);
+    await world.clock.advance(2 * MINUTE);
     expect(world.eksProfile('web')?.status).to.equal('ACTIVE');
     await world.drained();
     expect(world.clock.now() - began).to.be.within(5 * MINUTE - 10 * SECOND, 6 * MINUTE);
@@ -118,7 +113,7 @@ describe('a drain', () => {
     await world.shows('True/Draining');
     const [began, { requests }] = [world.clock.now(), world.workload];
     await world.shows('True/AccessDenied', 'Stalled');
-    await world.run(4 * MINUTE);
+    await world.clock.advance(4 * MINUTE);
     // Each attempt lists the pods once, and tries to evict each of the three.
     expect((world.workload.requests - requests) / 4).to.be.within(20, 25);
     const attempts = world.operations().filter((operation) => operation === 'TagResource');
@@ -167,10 +162,10 @@ describe('a drain', () => {
       await world.startWith({ drainTimeout: '10m' }, {});
       for (const namespace of [...Array<string>(12).fill('app'), ...Array<string>(20).fill('shop')])
         world.workload.create({ namespace, owner: WEB });
-      await world.run(2 * SECOND);
+      await world.clock.advance(2 * SECOND);
       world.replace({ selectors: [{ namespace: 'app' }, { namespace: 'shop' }] });
       await world.reason('web', 'Draining');
-      await world.run(5 * MINUTE);
+      await world.clock.advance(5 * MINUTE);
       expect(world.workload.evicted.filter((pod) => pod.startsWith('shop/'))).to.have.length(20);
       expect(world.message).to.contain(webhook === 'denies' ? 'no disruption allowed' : 'does not respond');
       await world.drained();
@@ -207,7 +202,7 @@ describe('a drain', () => {
     const since = world.drainSince();
     world.patch(PLURAL, 'web', { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } });
     world.workload.refusalOf = () => undefined;
-    await world.run(6 * MINUTE);
+    await world.clock.advance(6 * MINUTE);
     expect(world.workload.evicted).to.deep.equal([]);
     expect(world.eksProfile('web')?.status).to.equal('ACTIVE');
     expect(world.drainSince()).to.equal(since);
@@ -223,12 +218,12 @@ describe('a drain', () => {
     await world.reason('web', 'Draining');
     const { requests } = world.workload;
     for (let i = 0; i < 10; i++) {
-      await world.run(SECOND);
+      await world.clock.advance(SECOND);
       world.patch('clusters', 'prod', { metadata: { annotations: { touched: String(i) } } });
     }
     expect(world.workload.requests - requests).to.be.at.most(8);
     world.patch(PLURAL, 'web', { spec: { updateStrategy: { replace: { drainTimeout: '0s' } } } });
-    await world.run(5 * SECOND);
+    await world.clock.advance(5 * SECOND);
     expect(world.eksProfile('web')?.status).not.to.equal('ACTIVE');
     await world.drained();
     expect(world.workload.evicted).to.deep.equal([]);
