@@ -129,9 +129,7 @@ describe('A profile with the owner tag of an object that has another profile, un
   it('is not deleted if it was retained, and the next object of that name adopts another profile', async () => {
     for (const adoptionPolicy of ['Owned', 'Always']) {
       const world = new ReplaceableWorld();
-      world.start();
-      world.applyWith('web', { deletionPolicy: 'Retain' });
-      await world.ready('web');
+      await world.startWithReadyObject('web', { deletionPolicy: 'Retain' });
       world.delete('web');
       await world.gone('web');
       const roleARN = putLegacy(
@@ -152,9 +150,7 @@ describe('A profile with the owner tag of an object that has another profile, un
 
   it('is not deleted after a take-over', async () => {
     const world = new ReplaceableWorld();
-    world.start();
-    world.applyWith('web', { deletionPolicy: 'Retain' });
-    await world.ready('web');
+    await world.startWithReadyObject('web', { deletionPolicy: 'Retain' });
     const id = world.eksProfile('web')?.arn.split('/').at(3) ?? '';
     world.delete('web');
     await world.gone('web');
@@ -311,9 +307,7 @@ describe('A restore that recreates objects in another order', () => {
   ): Promise<ReplaceableWorld> => {
     const world = new ReplaceableWorld();
     for (const name of ['x', 'boundary']) world.aws.admin.putPolicy({ name });
-    world.start();
-    world.applyWith('web', { ...shared, ...settings });
-    await world.ready('web');
+    await world.startWithReadyObject('web', { ...shared, ...settings });
     world.applyWith('api', shared);
     await world.until('the conflict', () => world.condition('api', 'Stalled')?.status === 'True', HOUR);
     await world.stopAll();
@@ -362,9 +356,7 @@ describe('A permissions boundary', () => {
   it("stays on the role of a serving profile if another provider's CRD drops its field and status.initialization", async () => {
     const world = new ReplaceableWorld();
     const rolePermissionsBoundary = world.aws.admin.putPolicy({ name: 'boundary' });
-    world.start();
-    world.applyWith('web', { rolePermissionsBoundary });
-    await world.ready('web');
+    await world.startWithReadyObject('web', { rolePermissionsBoundary });
     await world.stopAll();
     world.change({ spec: { rolePermissionsBoundary: null } });
     world.patch(PLURAL, 'web', { status: { initialization: null } }, 'status');

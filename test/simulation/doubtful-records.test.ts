@@ -171,9 +171,7 @@ describe('an object that Velero restores into another namespace', () => {
 
   it('stops if its spec names the profile of the first namespace', async () => {
     const world = new ReplaceableWorld();
-    world.start();
-    world.applyWith('web', { profileName: 'explicit' });
-    await world.ready('web');
+    await world.startWithReadyObject('web', { profileName: 'explicit' });
     const before = arnsIn(world);
     restoreIntoTeam(world, true, REPLACE);
     await world.until('the stop', () => shownOfTeam(world, 'Stalled') === 'True/ProfileNotOwned', HOUR);

@@ -56,8 +56,7 @@ describe('the manager in a simulation', () => {
     const world = new SimulatedWorld();
     const [rolePermissionsBoundary, custom] = ['boundary', 'custom'].map((name) => world.aws.admin.putPolicy({ name }));
     const [subnet] = world.aws.admin.clusters().flatMap(({ subnets }) => subnets);
-    world.start();
-    world.applyWith('a', {
+    await world.startWithReadyObject('a', {
       profileName: 'batch',
       roleName: 'batch-pods',
       rolePath: '/teams/batch/',
@@ -66,7 +65,6 @@ describe('the manager in a simulation', () => {
       subnetIDs: [subnet?.id],
       selectors: [{ namespace: 'batch-*', labels: { compute: 'fargate' } }],
     });
-    await world.ready('a');
     const podExecutionRoleArn = `arn:aws:iam::${ACCOUNT}:role/teams/batch/batch-pods`;
     expect(world.eksProfile('a', 'batch')).to.deep.include({
       podExecutionRoleArn,
@@ -157,9 +155,7 @@ describe('an object that is being deleted and has the finalizer of another contr
 
   async function startHeld(spec: object = {}): Promise<SimulatedWorld> {
     const world = new SimulatedWorld();
-    world.start();
-    world.applyWith('a', spec);
-    await world.ready('a');
+    await world.startWithReadyObject('a', spec);
     world.patch(PLURAL, 'a', { metadata: { finalizers: [FINALIZER, HELD] } });
     return world;
   }

@@ -291,8 +291,6 @@ describe('a namespace that refers to the EKS cluster of another namespace', () =
 
   it('adopts and deletes what Cluster API Provider AWS created with an explicit name for its ready control plane', async (world) => {
     putCapaResources(world, 'web', `${CLUSTER}-web_fargate`);
-    world.start();
-    world.applyWith('web', { profileName: 'web' });
-    await world.ready('web');
+    await world.startWithReadyObject('web', { profileName: 'web' });
   });
 });

@@ -19,9 +19,7 @@ function putProfile(world: SimulatedWorld, name: string, over: object = {}) {
 
 describe('two objects that name the same profile', () => {
   it('have it one after the other', async (world) => {
-    world.start();
-    world.applyWith('winner', { profileName: 'contested' });
-    await world.ready('winner');
+    await world.startWithReadyObject('winner', { profileName: 'contested' });
     const { arn } = world.eksProfile('', 'contested') ?? {};
     world.applyWith('loser', { profileName: 'contested' });
     expect(await world.reason('loser', 'ProfileNotOwned')).to.contain(

@@ -86,9 +86,7 @@ describe('an object', () => {
   });
 
   it('with deletionPolicy Retain is kept although the caches do not show that its Cluster is paused', async (world) => {
-    world.start();
-    world.applyWith('a', { deletionPolicy: 'Retain' });
-    await world.ready('a');
+    await world.startWithReadyObject('a', { deletionPolicy: 'Retain' });
     const { watchLag } = world.api;
     world.api.watchLag = 5 * 60 * SECOND;
     pauseCluster(world, true);

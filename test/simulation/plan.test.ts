@@ -76,9 +76,7 @@ async function expectPlanHolds(
 ): Promise<PlannedObject | undefined> {
   const world = new SimulatedWorld();
   if (before !== undefined) {
-    const manager = world.start();
-    world.applyWith('web', before);
-    await world.ready('web');
+    const manager = await world.startWithReadyObject('web', before);
     await world.stop(manager);
   }
   if (after === 'delete') world.delete('web');

@@ -69,9 +69,7 @@ describe('a role shared by two objects', () => {
   for (const operation of ['DeleteFargateProfile', 'ListAttachedRolePolicies', 'DetachRolePolicy', 'DeleteRole'])
     it(`is complete for an object that is created during the ${operation} of the other one`, async () => {
       const world = new SimulatedWorld();
-      world.start();
-      world.applyWith('a', { roleName: 'shared-pods' });
-      await world.ready('a');
+      await world.startWithReadyObject('a', { roleName: 'shared-pods' });
       const before = world.role('', 'shared-pods')?.id;
       world.delete('a');
       if (operation === 'ListAttachedRolePolicies')
@@ -120,13 +118,11 @@ describe('a role shared by two objects', () => {
   it('has the settings of the older object, until both agree', async () => {
     const world = new SimulatedWorld();
     const [mine, theirs] = ['mine', 'theirs'].map((name) => world.aws.admin.putPolicy({ name }));
-    world.start();
-    world.applyWith('older', {
+    await world.startWithReadyObject('older', {
       roleName: 'shared-pods',
       rolePermissionsBoundary: mine,
       additionalTags: { owner: 'a' },
     });
-    await world.ready('older');
     const before = world.role('', 'shared-pods');
     const { length } = world.mutations();
     world.applyWith('younger', {
@@ -158,9 +154,7 @@ describe('a role shared by two objects', () => {
   it('is applied with the settings of the younger object as soon as the older one is deleted', async () => {
     const world = new SimulatedWorld();
     const boundary = world.aws.admin.putPolicy({ name: 'boundary' });
-    world.start();
-    world.applyWith('older', { roleName: 'shared-pods' });
-    await world.ready('older');
+    await world.startWithReadyObject('older', { roleName: 'shared-pods' });
     world.applyWith('younger', { roleName: 'shared-pods', rolePermissionsBoundary: boundary });
     await world.reason('younger', 'RoleSettingsConflict');
     world.delete('older');
@@ -182,9 +176,7 @@ describe('a role shared by two objects', () => {
         spec: { clusterName: CLUSTER, selectors: [{ namespace: 'paused' }] },
       });
     }
-    world.start();
-    world.applyWith('a', { roleName: 'shared-pods' });
-    await world.ready('a');
+    await world.startWithReadyObject('a', { roleName: 'shared-pods' });
     const roleARN = world.aws.admin.roles().find(({ name }) => name === 'shared-pods')?.arn;
     world.delete('a');
     await world.clock.advance(SECOND);
@@ -215,9 +207,7 @@ describe('a role that serves the profile of a younger object', () => {
    */
   async function disputed() {
     const world = new ReplaceableWorld();
-    world.start();
-    world.applyWith('api', REPLACE);
-    await world.ready('api');
+    await world.startWithReadyObject('api', REPLACE);
     await world.clock.advance(10 * MINUTE);
     world.applyWith('web', { ...SHARED, roleAdditionalPolicies: [READ_POLICY] });
     await world.shows('False/Creating');
@@ -276,13 +266,17 @@ describe('a role that serves the profile of a younger object', () => {
 });
 
 describe('a role with the Fargate profile of an object that no manager here has', () => {
-  it('keeps the policies of a profile that a deletion has retained, until that profile is gone', async () => {
+  /** Returns a world in which `web` serves with the policy, and in which `api` names the same role without it. */
+  async function disputed(spec: object = {}): Promise<ReplaceableWorld> {
     const world = new ReplaceableWorld();
-    world.start();
-    world.applyWith('web', { ...SHARED, roleAdditionalPolicies: [READ_POLICY], deletionPolicy: 'Retain' });
-    await world.ready('web');
+    await world.startWithReadyObject('web', { ...SHARED, roleAdditionalPolicies: [READ_POLICY], ...spec });
     world.applyWith('api', SHARED);
     await stalled(world, 'api');
+    return world;
+  }
+
+  it('keeps the policies of a profile that a deletion has retained, until that profile is gone', async () => {
+    const world = await disputed({ deletionPolicy: 'Retain' });
     world.delete('web');
     await world.gone('web');
     await world.clock.advance(2 * HOUR);
@@ -301,13 +295,8 @@ describe('a role with the Fargate profile of an object that no manager here has'
   });
 
   it('keeps the policies of a profile that a deletion retains, while that deletion waits', async () => {
-    const world = new ReplaceableWorld();
+    const world = await disputed({ deletionPolicy: 'Retain' });
     const hold = 'example.com/hold';
-    world.start();
-    world.applyWith('web', { ...SHARED, roleAdditionalPolicies: [READ_POLICY], deletionPolicy: 'Retain' });
-    await world.ready('web');
-    world.applyWith('api', SHARED);
-    await stalled(world, 'api');
     world.change({ metadata: { finalizers: [...(world.profile('web')?.metadata.finalizers ?? []), hold] } });
     world.delete('web');
     await world.clock.advance(HOUR);
@@ -327,12 +316,7 @@ describe('a role with the Fargate profile of an object that no manager here has'
     ['a profile, whose spec now names another role', { type: 'Reject' }],
   ] as const)
     it(`keeps the policies of ${what}`, async () => {
-      const world = new ReplaceableWorld();
-      world.start();
-      world.applyWith('web', { ...SHARED, roleAdditionalPolicies: [READ_POLICY] });
-      await world.ready('web');
-      world.applyWith('api', SHARED);
-      await stalled(world, 'api');
+      const world = await disputed();
       world.change({ spec: { roleName: 'own-pods', updateStrategy } });
       await world.clock.advance(2 * HOUR);
       expect(world.eksProfile('web')?.status).to.equal('ACTIVE');
@@ -343,9 +327,7 @@ describe('a role with the Fargate profile of an object that no manager here has'
     it(`gets the permissions boundary that the operator requires${isInSpec ? ', and the spec too' : ''}, although a deletion has retained the profile`, async () => {
       const world = new ReplaceableWorld();
       const boundary = world.aws.admin.putPolicy({ account: ACCOUNT, name: 'bound' });
-      world.start();
-      world.applyWith('web', { ...SHARED, deletionPolicy: 'Retain' });
-      await world.ready('web');
+      await world.startWithReadyObject('web', { ...SHARED, deletionPolicy: 'Retain' });
       world.delete('web');
       await world.gone('web');
       await world.stopAll();
@@ -384,9 +366,7 @@ describe('a role with the Fargate profile of an object that no manager here has'
 describe('a role that another object uses with spec.roleARN', () => {
   it('follows the spec of the object that manages it', async () => {
     const world = new SimulatedWorld();
-    world.start();
-    world.applyWith('api', { ...SHARED, roleAdditionalPolicies: [READ_POLICY] });
-    await world.ready('api');
+    await world.startWithReadyObject('api', { ...SHARED, roleAdditionalPolicies: [READ_POLICY] });
     world.applyWith('web', { roleARN: world.role('', 'shared-pods')?.arn });
     await world.ready('web');
     world.patch(PLURAL, 'api', { spec: { roleAdditionalPolicies: [] } });
@@ -402,14 +382,12 @@ describe('a role with only the profile of an object whose name is too long for a
   it('follows the spec of this object', async () => {
     const world = new SimulatedWorld();
     const name = 'w'.repeat(250);
-    world.start();
-    world.applyWith(name, {
+    await world.startWithReadyObject(name, {
       ...SHARED,
       profileName: 'web',
       selectors: [{ namespace: 'web' }],
       roleAdditionalPolicies: [READ_POLICY],
     });
-    await world.ready(name);
     world.patch(PLURAL, name, { spec: { roleAdditionalPolicies: [] } });
     await world.until('the policy is detached', () => policiesIn(world)?.includes(READ_POLICY) === false, HOUR);
     await world.deleteAndFinish(name);
@@ -526,9 +504,9 @@ describe('a role that an object keeps although a client removed spec.roleName', 
 
   it('keeps the settings of this object while its former role waits for its deletion', async () => {
     const world = new ReplaceableWorld();
-    world.start();
-    world.applyWith('web', { updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '24h' } } });
-    await world.ready('web');
+    await world.startWithReadyObject('web', {
+      updateStrategy: { type: 'Replace', replace: { keepPredecessorFor: '24h' } },
+    });
     world.applyWith('api', SHARED);
     await world.ready('api');
     world.change({ spec: SHARED });
@@ -561,9 +539,7 @@ describe('a role that an object keeps although a client removed spec.roleName', 
 
   it('lets another object use a role with the computed name of this object', async () => {
     const world = new ReplaceableWorld({ aws: { eks: { maxProfilesPerCluster: 1 } } });
-    world.start();
-    world.applyWith('web', { roleName: 'special' });
-    await world.ready('web');
+    await world.startWithReadyObject('web', { roleName: 'special' });
     await world.clock.advance(10 * MINUTE);
     world.change({ spec: { roleName: null } });
     await world.clock.advance(10 * MINUTE);
@@ -582,9 +558,7 @@ describe('a role that an object keeps although a client removed spec.roleName', 
 describe('a role whose path differs from the spec of an object, and that another object serves with', () => {
   it('is deleted after both objects have moved to other roles', async () => {
     const world = new ReplaceableWorld();
-    world.start();
-    world.applyWith('api', { ...REPLACE, ...SHARED, rolePath: '/a/' });
-    await world.ready('api');
+    await world.startWithReadyObject('api', { ...REPLACE, ...SHARED, rolePath: '/a/' });
     world.applyWith('web', { ...SHARED, rolePath: '/b/' });
     await world.reason('web', 'RoleSettingsConflict');
     world.change({ metadata: { annotations: { [PAUSED_ANNOTATION]: '' } } });

@@ -17,9 +17,7 @@ export const LIMITS: Phases = {
   'not-allowed-by-operator-while-ready': {
     title: 'a Ready profile whose new policy the operator does not allow',
     arrange: async (world) => {
-      const manager = world.start();
-      world.applyWith(WEB, {});
-      await world.ready(WEB);
+      const manager = await world.startWithReady(WEB);
       await world.stop(manager);
       world.start(...ONLY_LOGS);
       patchWeb(world, { spec: { roleAdditionalPolicies: [POLICY] } });

@@ -62,9 +62,7 @@ export const PROFILES: Phases = {
   'profile-of-another-object': {
     title: 'a profile of the wanted name that belongs to another object',
     arrange: async (world) => {
-      world.start();
-      world.applyWith('other', { profileName: 'shop' });
-      await world.ready('other');
+      await world.startWithReadyObject('other', { profileName: 'shop' });
       world.applyWith(WEB, { profileName: 'shop' });
     },
     until: ['Stalled', 'True', 'ProfileNotOwned'],

@@ -148,9 +148,11 @@ export const ROLES: Phases = {
   'role-settings-conflict': {
     title: 'a role for which an older profile has other settings',
     arrange: async (world) => {
-      world.start();
-      world.applyWith('older', { roleName: 'shared-pods', rolePath: '/pods/', additionalTags: { team: 'a' } });
-      await world.ready('older');
+      await world.startWithReadyObject('older', {
+        roleName: 'shared-pods',
+        rolePath: '/pods/',
+        additionalTags: { team: 'a' },
+      });
       world.applyWith(WEB, { roleName: 'shared-pods', additionalTags: { team: 'b' } });
     },
     until: ['Stalled', 'True', 'RoleSettingsConflict'],

@@ -66,9 +66,7 @@ export class ReplaceableWorld extends SimulatedWorld {
 
   /** Starts a manager, and creates `web` with updateStrategy Replace. Waits until `web` is Ready. */
   async startReplaceable(spec: object = {}): Promise<void> {
-    this.start();
-    this.applyWith('web', { ...REPLACE, ...spec });
-    await this.ready('web');
+    await this.startWithReadyObject('web', { ...REPLACE, ...spec });
   }
 
   async startReplaced(): Promise<void> {

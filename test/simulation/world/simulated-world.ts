@@ -210,6 +210,13 @@ export class SimulatedWorld {
     return manager;
   }
 
+  async startWithReadyObject(name: string, spec: object): Promise<SimulatedManager> {
+    const manager = this.start();
+    this.applyWith(name, spec);
+    await this.ready(name);
+    return manager;
+  }
+
   /** Stops a manager, waits until its process has ended, and expects that it has left no running timer. */
   async stop(manager: SimulatedManager): Promise<void> {
     manager.stop();
