@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { AT_ONCE, PROFILE, ROLE, ROLE_ARN, WEB, denyAction, startUntilReady } from './phases/phase.ts';
-import { ACCOUNT, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
-import { HOUR, ReplaceableWorld } from './world/replaceable-world.ts';
+import { ACCOUNT, EKS_CLUSTER, HOUR, MINUTE, SECOND } from './world/cluster.ts';
+import { ReplaceableWorld } from './world/replaceable-world.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 
 const canPodsJoin = (world: SimulatedWorld): boolean =>

@@ -3,9 +3,9 @@ import { PLURAL, RECORD_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../api/v1bet
 import { NAMESPACE_TAG, OWNER_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { changeRoleByHand, deleteHeld, denyAction, removeHeldFinalizers } from './phases/phase.ts';
-import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, HOUR, MINUTE } from './world/cluster.ts';
 import { recordAnnotation } from './world/records.ts';
-import { BASE, HOUR, OTHER, REPLACEMENT, ReplaceableWorld } from './world/replaceable-world.ts';
+import { BASE, OTHER, REPLACEMENT, ReplaceableWorld } from './world/replaceable-world.ts';
 
 const LEGACY = 'legacy';
 

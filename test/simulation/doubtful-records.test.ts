@@ -4,10 +4,10 @@ import { FINALIZER, PLURAL, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts
 import type { CallRecord } from '../aws/call-log.ts';
 import { CAPA_TRUST } from '../world/aws/capa-resources.ts';
 import { ROLE, putCapaResources } from './phases/phase.ts';
-import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { ACCOUNT, CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, HOUR, MINUTE, SECOND } from './world/cluster.ts';
 import { recordIn } from './world/records.ts';
 import { conditionsOf } from './world/problems.ts';
-import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, ReplaceableWorld, THIRD } from './world/replaceable-world.ts';
+import { BASE, OTHER, REPLACE, REPLACEMENT, ReplaceableWorld, THIRD } from './world/replaceable-world.ts';
 import type { SimulationOptions } from './world/simulated-world.ts';
 
 const FILTER = 'cluster.x-k8s.io/watch-filter';

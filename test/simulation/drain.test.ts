@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { fieldAt } from 'controller-runtime/json';
 import { PLURAL } from '../../api/v1beta2/index.ts';
-import { MINUTE, SECOND } from './world/cluster.ts';
+import { HOUR, MINUTE, SECOND } from './world/cluster.ts';
 import { itIn } from './world/it.ts';
 import { recordedIn } from './world/records.ts';
-import { HOUR, BASE as OLD, REPLACEMENT as NEW, ReplaceableWorld } from './world/replaceable-world.ts';
+import { BASE as OLD, REPLACEMENT as NEW, ReplaceableWorld } from './world/replaceable-world.ts';
 
 const WEB = { kind: 'ReplicaSet', name: 'web-7d9c' };
 const BUDGET = 'The disruption budget web needs 2 healthy pods and has 2 currently';

@@ -4,7 +4,7 @@ import { errorMessage } from 'controller-runtime/text';
 import { isCreateRequested } from './world/records.ts';
 import type { SimulatedManager } from './world/simulated-manager.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import { MINUTE, SECOND } from './world/cluster.ts';
+import { HOUR, MINUTE, SECOND } from './world/cluster.ts';
 
 const NAMES = ['a', 'b', 'c'];
 /**
@@ -13,7 +13,6 @@ const NAMES = ['a', 'b', 'c'];
  */
 const LEASE: Ms = 15 * SECOND;
 const LONGEST_RETRY: Ms = 2.2 * 2 * SECOND;
-const HOUR: Ms = 60 * MINUTE;
 /** The minimum time between the end of an AWS change by the leader and the expiry of the leader's Lease. */
 const MARGIN: Ms = 2 * SECOND;
 

@@ -7,9 +7,8 @@ import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { acceptRequests } from './phases/phase.ts';
 import { statusOf } from './world/problems.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
-import { CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { CLUSTER, EKS_CLUSTER, HOUR, MINUTE, SECOND } from './world/cluster.ts';
 
-const HOUR: Ms = 60 * MINUTE;
 const ISSUE = {
   code: 'PodExecutionRoleAlreadyInUse',
   message: 'The role is used by a node group',

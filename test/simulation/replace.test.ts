@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { PLURAL } from '../../api/v1beta2/index.ts';
 import { takeBlocks } from '../docs/blocks.ts';
 import { ROLE, changeRoleByHand } from './phases/phase.ts';
-import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, NAMESPACE, SECOND } from './world/cluster.ts';
-import { BASE, HOUR, OTHER, REPLACE, REPLACEMENT, ReplaceableWorld, THIRD } from './world/replaceable-world.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, HOUR, MINUTE, NAMESPACE, SECOND } from './world/cluster.ts';
+import { BASE, OTHER, REPLACE, REPLACEMENT, ReplaceableWorld, THIRD } from './world/replaceable-world.ts';
 
 const OWNER_TAG = 'sigs.k8s.io/cluster-api-provider-aws-fargate/owner';
 const THEIR_ROLE = `arn:aws:iam::${ACCOUNT}:role/theirs`;

@@ -1,16 +1,7 @@
 import { expect } from 'chai';
 import { FINALIZER, PLURAL, RECORD_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../api/v1beta2/index.ts';
-import { EKS_CLUSTER, SECOND } from './world/cluster.ts';
-import {
-  BASE,
-  HOUR,
-  OTHER,
-  REPLACE,
-  REPLACEMENT,
-  ReplaceableWorld,
-  THIRD,
-  changesSince,
-} from './world/replaceable-world.ts';
+import { EKS_CLUSTER, HOUR, SECOND } from './world/cluster.ts';
+import { BASE, OTHER, REPLACE, REPLACEMENT, ReplaceableWorld, THIRD, changesSince } from './world/replaceable-world.ts';
 
 describe('a record of an earlier moment', () => {
   for (const isAppliedAgain of [false, true])

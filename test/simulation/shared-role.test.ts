@@ -6,10 +6,10 @@ import { EKS_POLICY } from '../world/aws/capa-resources.ts';
 import { STATIC_IDENTITY } from '../world/aws/identities.ts';
 import { goodKeys, putStaticIdentity } from './phases/identity-objects.ts';
 import { ROLE, changeRoleByHand } from './phases/phase.ts';
-import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from './world/cluster.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, HOUR, MINUTE, SECOND } from './world/cluster.ts';
 import { statusOf } from './world/problems.ts';
 import { recordAnnotation } from './world/records.ts';
-import { HOUR, OTHER, REPLACE, ReplaceableWorld } from './world/replaceable-world.ts';
+import { OTHER, REPLACE, ReplaceableWorld } from './world/replaceable-world.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { createTenantCluster } from './world/tenants.ts';
 

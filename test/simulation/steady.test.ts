@@ -2,11 +2,10 @@ import { expect } from 'chai';
 import type { Ms } from 'controller-runtime/env';
 import type { FaultKind } from '../aws/faults.ts';
 import type { SimulatedWorld } from './world/simulated-world.ts';
-import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
+import { EKS_CLUSTER, HOUR, MINUTE } from './world/cluster.ts';
 import { it } from './world/it.ts';
 
 const NAMES = ['a', 'b', 'c'];
-const HOUR: Ms = 60 * MINUTE;
 const DAY: Ms = 24 * HOUR;
 /** The interval at which the manager compares an AWSFargateProfile with AWS (resync): the default of --sync-period. */
 const RESYNC: Ms = 10 * MINUTE;

@@ -3,8 +3,8 @@ import { expectGolden } from '../support/golden.ts';
 import type { SimulatedManager } from './world/simulated-manager.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { OTHER, REPLACEMENT, ReplaceableWorld } from './world/replaceable-world.ts';
-import { HOUR, deleteHeld } from './phases/phase.ts';
-import { CLUSTER, CONTROL_PLANE_REF, MINUTE } from './world/cluster.ts';
+import { deleteHeld } from './phases/phase.ts';
+import { CLUSTER, CONTROL_PLANE_REF, HOUR, MINUTE } from './world/cluster.ts';
 import { type KubeWrite, describeWrite, isAbout } from './world/trace.ts';
 
 /** A reconcile of an AWSFargateProfile. */

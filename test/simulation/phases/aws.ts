@@ -1,9 +1,9 @@
 import { AWS_ENDPOINTS } from '../../../pkg/cloud/testing/endpoints.ts';
 import type { FaultKind } from '../../aws/faults.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
-import { EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
+import { EKS_CLUSTER, HOUR, MINUTE } from '../world/cluster.ts';
 import type { Phases } from './phase.ts';
-import { AT_ONCE, HOUR, deleteHeld, denyAction, patchControlPlane, patchWeb, serveClusters } from './phase.ts';
+import { AT_ONCE, deleteHeld, denyAction, patchControlPlane, patchWeb, serveClusters } from './phase.ts';
 
 const fault = (world: SimulatedWorld, operation: string, kind: FaultKind): void =>
   void world.aws.admin.addFault({ operation, kind });

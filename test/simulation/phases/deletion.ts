@@ -1,12 +1,11 @@
 import { DELETE_FOR_MOVE_ANNOTATION, FINALIZER, PAUSED_ANNOTATION, PLURAL } from '../../../api/v1beta2/index.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
-import { CLUSTER, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
+import { CLUSTER, EKS_CLUSTER, HOUR, MINUTE } from '../world/cluster.ts';
 import { serveCrd, serveForeignSchema, serveOurSchema } from './foreign-crd.ts';
 import type { Phases } from './phase.ts';
 import {
   AT_ONCE,
   FORBIDDEN,
-  HOUR,
   ROLE,
   WEB,
   startAndApply,

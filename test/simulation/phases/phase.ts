@@ -5,7 +5,7 @@ import { PLURAL } from '../../../api/v1beta2/index.ts';
 import { changeRole } from '../../aws/model/iam/role-changes.ts';
 import { CAPA_TRUST, EKS_POLICY, capaTags } from '../../world/aws/capa-resources.ts';
 import type { SimulatedWorld, SimulationOptions } from '../world/simulated-world.ts';
-import { ACCOUNT, CLUSTER, EKS_CLUSTER, MINUTE, SECOND } from '../world/cluster.ts';
+import { ACCOUNT, CLUSTER, EKS_CLUSTER, HOUR, MINUTE, SECOND } from '../world/cluster.ts';
 
 /** The name of the AWSFargateProfile that the tests bring into each situation. */
 export const WEB = 'web';
@@ -13,8 +13,6 @@ export const PROFILE = `default_${WEB}`;
 export const ROLE = `${CLUSTER}-default_${WEB}_fargate`;
 
 export const ROLE_ARN = `arn:aws:iam::${ACCOUNT}:role/${ROLE}`;
-
-export const HOUR: Ms = 60 * MINUTE;
 
 /** A situation of an AWSFargateProfile that its user sees, and the remedy for it. */
 export interface Phase {

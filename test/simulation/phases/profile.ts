@@ -1,19 +1,9 @@
 import { expect } from 'chai';
 import { PLURAL, RECORD_ANNOTATION, TAKE_OVER_ANNOTATION } from '../../../api/v1beta2/index.ts';
-import { ACCOUNT, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
+import { ACCOUNT, EKS_CLUSTER, HOUR, MINUTE } from '../world/cluster.ts';
 import type { SimulatedWorld } from '../world/simulated-world.ts';
 import type { Phases } from './phase.ts';
-import {
-  AT_ONCE,
-  HOUR,
-  PROFILE,
-  ROLE,
-  WEB,
-  startAndApply,
-  patchWeb,
-  putForeignProfile,
-  startUntilReady,
-} from './phase.ts';
+import { AT_ONCE, PROFILE, ROLE, WEB, startAndApply, patchWeb, putForeignProfile, startUntilReady } from './phase.ts';
 
 const SLOW = { aws: { eks: { createMs: MINUTE, deleteMs: MINUTE } } };
 const ISSUE = {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { FINALIZER } from '../../../api/v1beta2/index.ts';
-import { HOUR, deleteHeld, denyAction, patchWeb, removeHeldFinalizers } from '../phases/phase.ts';
-import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, MINUTE } from '../world/cluster.ts';
+import { deleteHeld, denyAction, patchWeb, removeHeldFinalizers } from '../phases/phase.ts';
+import { CLUSTER, CONTROL_PLANE_REF, EKS_CLUSTER, HOUR, MINUTE } from '../world/cluster.ts';
 import { SimulatedWorld } from '../world/simulated-world.ts';
 
 const NAMES = ['web', 'api'] as const;

@@ -4,6 +4,7 @@ import type { SimulatedWorld } from './simulated-world.ts';
 
 export const SECOND: Ms = 1_000;
 export const MINUTE: Ms = 60_000;
+export const HOUR: Ms = 60 * MINUTE;
 
 export const ACCOUNT = '123456789012';
 export const NAMESPACE = 'default';

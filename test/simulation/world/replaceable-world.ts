@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import type { KubeObject } from 'controller-runtime/client';
 import { PLURAL } from '../../../api/v1beta2/index.ts';
-import { MINUTE, NAMESPACE } from './cluster.ts';
+import { HOUR, NAMESPACE } from './cluster.ts';
 import { SimulatedWorld } from './simulated-world.ts';
 
-export const HOUR = 60 * MINUTE;
 export const BASE = `${NAMESPACE}_web`;
 export const REPLACEMENT = `9999-${BASE}`;
 export const REPLACE = { updateStrategy: { type: 'Replace' } };
