@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { fieldAt } from 'controller-runtime/json';
+import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
 import { CAPA_TRUST, EKS_POLICY } from '../world/aws/capa-resources.ts';
 import {
+  AT_ONCE,
   PROFILE,
   ROLE,
   WEB,
@@ -15,6 +17,8 @@ import {
 import { EKS_CLUSTER, MINUTE } from './world/cluster.ts';
 import { it } from './world/it.ts';
 import type { SimulatedWorld } from './world/simulated-world.ts';
+
+const LOGS = 'arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy';
 
 const profileIn = (world: SimulatedWorld) => world.eksProfile(WEB) ?? expect.fail('there is no Fargate profile');
 const roleIn = (world: SimulatedWorld) => world.role(WEB) ?? expect.fail('there is no role');
@@ -101,6 +105,23 @@ describe('the tags of an object', () => {
       expect(tags).not.to.have.property('old');
     }
     expect(profileIn(world).tags).to.include({ Changed: 'theirs', 'kubernetes.io/cluster/prod': 'owned' });
+  });
+
+  it('are recorded, with its policies, on a role and a profile without a record, so that they can be removed', async (world) => {
+    await startUntilReady(world, { additionalTags: { team: 'a', cost: '7' }, roleAdditionalPolicies: [LOGS] });
+    const { [ADDED_TAG]: _role, ...roleTags } = roleIn(world).tags;
+    const { [ADDED_TAG]: _profile, ...profileTags } = profileIn(world).tags;
+    changeRoleByHand(world, ROLE, { tags: roleTags });
+    setProfileTags(world, profileTags);
+    const { length } = world.mutations();
+    world.triggerReconcile(WEB);
+    await world.clock.advance(MINUTE);
+    expect(world.operations(length)).to.deep.equal(['TagRole', 'TagResource']);
+    patchWeb(world, { spec: { additionalTags: null, roleAdditionalPolicies: null } });
+    await world.clock.advance(AT_ONCE);
+    expect(roleIn(world).attachedPolicies).to.not.include(LOGS);
+    for (const { tags } of [profileIn(world), roleIn(world)])
+      expect(tags).to.not.have.any.keys('team', 'cost', ADDED_TAG);
   });
 
   it('can be set by other clients once the spec does not name them any more', async (world) => {
