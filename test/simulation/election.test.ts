@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Ms } from 'controller-runtime/env';
 import { errorMessage } from 'controller-runtime/text';
-import { isCreateRequested } from './world/records.ts';
+import { recordedIn } from './world/records.ts';
 import type { SimulatedManager } from './world/simulated-manager.ts';
 import { SimulatedWorld } from './world/simulated-world.ts';
 import { HOUR, MINUTE, SECOND } from './world/cluster.ts';
@@ -105,7 +105,7 @@ describe('leader election', () => {
     const world = new SimulatedWorld();
     const leader = world.start('--leader-elect', '--leader-elect-renew-deadline', '14s');
     const stopListening = world.api.storage.listen(({ object }) => {
-      if (!isCreateRequested(object)) return;
+      if (recordedIn(object, 'profiles').every(({ requestedAt }) => requestedAt === undefined)) return;
       leader.kubeConnection.cut();
       stopListening();
     });

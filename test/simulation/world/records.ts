@@ -32,7 +32,3 @@ export function recordedIn(
   const entries = recordIn(object)[kind];
   return Array.isArray(entries) ? entries.filter(isRecord) : [];
 }
-
-/** Whether the record contains a request to create a Fargate profile that AWS has not answered yet. */
-export const isCreateRequested = (object: Pick<KubeObject, 'metadata'> | undefined): boolean =>
-  recordedIn(object, 'profiles').some(({ requestedAt }) => requestedAt !== undefined);
