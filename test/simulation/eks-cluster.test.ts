@@ -254,6 +254,14 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     return world;
   }
 
+  /** Expects that the deletion has changed nothing in AWS, and that it ends once the Cluster is resumed. */
+  async function expectEndAfterPause(world: SimulatedWorld): Promise<void> {
+    expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
+    world.patch('clusters', CLUSTER, { spec: { paused: false } });
+    await world.gone('web');
+    await world.finish();
+  }
+
   it('is not refused if the control plane has an identity whose account cannot be learnt', async () => {
     const world = new SimulatedWorld();
     const identityRef = { kind: 'AWSClusterRoleIdentity', name: 'other' };
@@ -404,24 +412,15 @@ describe('an object that names the EKS cluster of a control plane of its namespa
     world.delete('web');
     await world.until('the pause', () => world.condition('web', 'Paused')?.status === 'True');
     await world.clock.advance(MINUTE);
-    expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
-    world.patch('clusters', CLUSTER, { spec: { paused: false } });
-    await world.gone('web');
-    await world.finish();
+    await expectEndAfterPause(world);
   });
 
   it('waits with its deletion while the Cluster is paused, although the caches do not show the pause yet', async () => {
     const world = await startWithJoinedProfile();
-    const { watchLag } = world.api;
-    world.api.watchLag = 5 * MINUTE;
-    world.patch('clusters', CLUSTER, { spec: { paused: true } });
-    world.api.watchLag = watchLag;
+    world.changeUnseen(5 * MINUTE, () => world.patch('clusters', CLUSTER, { spec: { paused: true } }));
     world.delete('web');
     await world.clock.advance(4 * MINUTE);
-    expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
-    world.patch('clusters', CLUSTER, { spec: { paused: false } });
-    await world.gone('web');
-    await world.finish();
+    await expectEndAfterPause(world);
   });
 
   for (const [what, controlPlaneRef] of [
@@ -438,10 +437,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
       world.delete('web');
       await world.until('the pause', () => world.condition('web', 'Paused')?.status === 'True');
       await world.clock.advance(10 * MINUTE);
-      expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
-      world.patch('clusters', CLUSTER, { spec: { paused: false } });
-      await world.gone('web');
-      await world.finish();
+      await expectEndAfterPause(world);
     });
 
   for (const plural of [CONTROL_PLANE, 'clusters'])
@@ -457,10 +453,7 @@ describe('an object that names the EKS cluster of a control plane of its namespa
       await world.clock.advance(MINUTE);
       acceptRequests(world);
       await world.until('the pause', () => world.condition('web', 'Paused')?.status === 'True');
-      expect(world.aws.admin.profiles().map(({ status }) => status)).to.deep.equal(['ACTIVE']);
-      world.patch('clusters', CLUSTER, { spec: { paused: false } });
-      await world.gone('web');
-      await world.finish();
+      await expectEndAfterPause(world);
     });
 
   it('says that it blocks the teardown if it retains its profile', async () => {

@@ -87,10 +87,7 @@ describe('an object', () => {
 
   it('with deletionPolicy Retain is kept although the caches do not show that its Cluster is paused', async (world) => {
     await world.startWithReadyObject('a', { deletionPolicy: 'Retain' });
-    const { watchLag } = world.api;
-    world.api.watchLag = 5 * 60 * SECOND;
-    pauseCluster(world, true);
-    world.api.watchLag = watchLag;
+    world.changeUnseen(5 * 60 * SECOND, () => pauseCluster(world, true));
     world.delete('a');
     await world.until('the pause', () => world.condition('a', 'Paused')?.status === 'True', 150 * SECOND);
     world.patch(PLURAL, 'a', { spec: { deletionPolicy: 'Delete' } });

@@ -2,21 +2,9 @@ import { expect } from 'chai';
 import { WEB, deleteHeld, patchWeb, startUntilReady } from '../phases/phase.ts';
 import { CLUSTER, CONTROL_PLANE_REF, MINUTE, NAMESPACE } from '../world/cluster.ts';
 import { it } from '../world/it.ts';
-import type { SimulatedWorld } from '../world/simulated-world.ts';
 
 /** How long the simulated API server hides a change of a Cluster or control plane from the manager's watches. */
 const LAG = 5 * MINUTE;
-
-/**
- * Makes a change of a Cluster or control plane that the manager's watches show only after {@link LAG}. Later changes of
- * objects of other kinds show immediately.
- */
-function changeUnseen(world: SimulatedWorld, change: () => void): void {
-  const { watchLag } = world.api;
-  world.api.watchLag = LAG;
-  change();
-  world.api.watchLag = watchLag;
-}
 
 describe('a deleted object with deletionPolicy Retain', () => {
   for (const [what, plural, name] of [
@@ -25,7 +13,7 @@ describe('a deleted object with deletionPolicy Retain', () => {
   ] as const) {
     it(`is kept with the reason although the caches do not show the deletion of its ${what} yet`, async (world) => {
       await startUntilReady(world, { deletionPolicy: 'Retain' });
-      changeUnseen(world, () => deleteHeld(world, plural, name));
+      world.changeUnseen(LAG, () => deleteHeld(world, plural, name));
       world.delete(WEB);
       const isBlocked = (): boolean => world.eventReasons.includes('RetainBlocksClusterDeletion');
       await world.until('the event with the reason', isBlocked, LAG / 2);

@@ -158,6 +158,17 @@ export class SimulatedWorld {
   }
 
   /**
+   * Makes a change that the manager's watches show only after the given time. Later changes of objects of other kinds
+   * show immediately.
+   */
+  changeUnseen(lag: Ms, change: () => void): void {
+    const { watchLag } = this.api;
+    this.api.watchLag = lag;
+    change();
+    this.api.watchLag = watchLag;
+  }
+
+  /**
    * Deletes an object, as a client other than the manager. An object with finalizers stays until the finalizers are
    * removed.
    */
