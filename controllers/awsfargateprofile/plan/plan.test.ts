@@ -281,6 +281,12 @@ describe('plan', () => {
         withoutRoles(withProfile({ ...OTHER, status: 'CREATING' })),
         'stop: WaitingForCreate',
       ],
+      [
+        'still being created, in subnets that spec.subnetIDs does not name',
+        ofSpec(oneSubnet),
+        withoutRoles(withProfile({ status: 'CREATING', subnets: ['subnet-0f'] })),
+        'stop: WaitingForCreate',
+      ],
       ['in subnets alone, without spec.subnetIDs', attempted, withProfile({ subnets: ['subnet-0f'] }), 'in order'],
       ['in an unknown status', plain, withProfile({ ...OTHER, status: 'PAUSED' }), 'stop: UnknownProfileStatus'],
       ['in the order of subnets alone', plain, withProfile({ subnets: ['subnet-0b', 'subnet-0a'] }), 'in order'],
@@ -484,6 +490,8 @@ describe('plan', () => {
     ],
     'for a retained object in a cluster that is being deleted, if': [
       ['role and profile exist', retaining(), asDesired(), 'stop: RetainBlocksClusterDeletion'],
+      ['EKS is creating the profile', retaining(), withStatus('CREATING'), 'stop: Creating'],
+      ['EKS is deleting the profile', retaining(), withStatus('DELETING'), 'stop: DeletingProfile'],
       ['the profile is gone', retaining(), withRoleAlone(), 'in order'],
       ['the EKS cluster is not found', retaining(WITHOUT_RECORD), GONE, 'in order'],
       ['the profile is foreign', retaining(), FOREIGN, 'in order'],
@@ -572,6 +580,19 @@ describe('plan', () => {
     const facts = { name: FORMER, id: PROFILE_ID, isDeleting: true, abandonment: 'removeFinalizer' };
     expect(end).to.have.property('facts').that.deep.equals(facts);
     expect(planFor(living(ELSEWHERE), withStranger())).to.have.nested.property('end.facts.isDeleting', false);
+  });
+
+  it('names the profile that is created after the one that EKS is changing, if any', () => {
+    const factsOf = (desires: Desires, seen: Observed) => {
+      const { end } = planFor(desires, seen);
+      return typeof end === 'string' ? end : end.facts;
+    };
+    const both = { name: PROFILE, successor: PROFILE };
+    const inOtherSubnets = withProfile({ status: 'CREATING', subnets: ['subnet-0f'] });
+    expect(factsOf(ofSpec(oneSubnet), inOtherSubnets)).to.deep.equal(both);
+    expect(factsOf(plain, withStatus('DELETING'))).to.deep.equal(both);
+    expect(factsOf(blocked(), withStatus('DELETING')), 'nothing may be created').to.deep.equal({ name: PROFILE });
+    expect(factsOf(deletion, withStatus('DELETING'))).to.deep.equal({ name: PROFILE });
   });
 
   it('tells whether the EKS cluster that is not found is that of a Cluster', () => {
