@@ -46,13 +46,15 @@ describe('Finisher', () => {
   let retryStore: RetryStore;
   let recordedEvents: string[];
   let reordered: string[] = [];
+  let abandoned: string[] = [];
   beforeEach(() => {
     retryStore = new RetryStore(clock);
     recordedEvents = [];
     reordered = [];
+    abandoned = [];
   });
 
-  const newFinisher = (write: Write): Finisher =>
+  const newFinisher = (write: Write, blocker?: string): Finisher =>
     new Finisher({
       competition: { withFewRivals: (_object, status) => status },
       clock,
@@ -60,9 +62,9 @@ describe('Finisher', () => {
       profileWriter: { patchStatus: write, patchMetadata: (object) => write(object), delete: async () => {} },
       clusterQueues: {
         reorder: ({ metadata }) => void reordered.push(metadata.name),
-        abandon: () => {},
+        abandon: ({ name }) => void abandoned.push(name),
       },
-      findLiveBlocker: async () => undefined,
+      findLiveBlocker: async () => blocker,
       recordEvent: (_object, { reason }) => void recordedEvents.push(reason),
       resync: 600_000,
       retryStore,
@@ -93,6 +95,18 @@ describe('Finisher', () => {
       expect(await finish(result, () => Promise.reject(connectionReset))).to.equal(connectionReset);
       expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation', 'SuccessfulIAMRoleCreation']);
     });
+
+  it('takes no finalizer off an object that the API server shows as paused, and records the events of the changes', async () => {
+    const finisher = newFinisher(() => expect.fail('written'), 'the object is paused');
+    expect(await finisher.finish(deletionDone, newContext())).to.include({ kind: 'after', reason: 'NotNow' });
+    expect(recordedEvents).to.deep.equal(['SuccessfulIAMRoleCreation']);
+  });
+
+  it('no longer counts on the reconciles of a paused object to watch its changes in EKS', async () => {
+    const end = await newFinisher(async (object) => object).pause(anObject(), ['the object'], newContext());
+    expect(end).to.deep.equal({ kind: 'done' });
+    expect(abandoned).to.deep.equal(['web']);
+  });
 
   describe('the record of a reconcile', () => {
     const record: ProfileRecord = { ...FIRST_RECORD, ...FULL_RECORD };
@@ -206,8 +220,8 @@ describe('Finisher', () => {
   describe('finishRejected', () => {
     const refused = newReason('APIServerRefused', { message: 'forbidden', remedy: 'Apply the roles again' });
     const forbidden = new KubeError('patching it: forbidden', { status: 403, reason: 'Forbidden' });
-    const finishRejected = async (write: Write) =>
-      newFinisher(write).finishRejected(anObject(), refused, false, newContext());
+    const finishRejected = async (write: Write, isPaused = false) =>
+      newFinisher(write).finishRejected(anObject(), refused, isPaused, newContext());
     const reasonsIn = ({ conditions = [] }: AWSFargateProfileStatus = {}) => conditions.map(({ reason }) => reason);
 
     it('reports the rejection in status and in an event', async () => {
@@ -239,6 +253,11 @@ describe('Finisher', () => {
         expect(first.kind === 'after' && first.delay).to.be.within(1_800, 2_200);
         expect(last.kind === 'after' && last.delay).to.be.within(54_000, 66_000);
       });
+
+    it('reports the rejection only in an event when the object is paused', async () => {
+      await finishRejected(() => expect.fail('status was written'), true);
+      expect(recordedEvents).to.deep.equal(['APIServerRefused']);
+    });
 
     it('rethrows an error that is no answer of the API server', async () => {
       const end = await finishRejected(() => Promise.reject(connectionReset)).catch((error: unknown) => error);

@@ -100,6 +100,8 @@ function wordOf(goal: Goal): string {
   switch (goal.kind) {
     case 'hold':
       return `hold: ${goal.reason.name}`;
+    case 'paused':
+      return `paused: ${goal.by.join(', ')}`;
     case 'pursue': {
       const what = goal.creationFacts === undefined ? `nothing, ${goal.unwanted} the rest` : 'all';
       const where = goal.target.region === RECORDED.region ? '' : ` in ${goal.target.region}`;
@@ -114,6 +116,9 @@ function wordOf(goal: Goal): string {
 const DELETE = 'pursue nothing, delete the rest';
 const KEEP = 'pursue nothing, retain the rest';
 const NOTHING_NEW = 'pursue all, create nothing: ClusterDeleting';
+const BY_CLUSTER = 'paused: Cluster spec.paused is set to true';
+const BY_OBJECT = 'AWSFargateProfile has the cluster.x-k8s.io/paused annotation';
+const PAUSED = marked(PAUSED_ANNOTATION, 'false');
 
 const TABLES: Readonly<Record<string, readonly (readonly [situation: string, given: Given, goal: string])[]>> = {
   'for an object that clusterctl moves or another controller holds': [
@@ -130,6 +135,15 @@ const TABLES: Readonly<Record<string, readonly (readonly [situation: string, giv
     ['moved here while it was being deleted, which only AWS can confirm', resumed, 'pursue all'],
     ['the same, its Cluster not here yet', { ...resumed, ...noCluster }, 'hold: WaitingForCluster'],
     ['moved here without status', { object: anObject(MOVED) }, 'pursue all'],
+  ],
+  'for an object that is paused': [
+    ['by its Cluster', paused, BY_CLUSTER],
+    ['by its annotation, whatever its value', { object: anObject(PAUSED) }, `paused: ${BY_OBJECT}`],
+    ['by both', { ...paused, object: anObject(PAUSED) }, `${BY_CLUSTER}, ${BY_OBJECT}`],
+    ['and deleted', { ...deleted, ...paused }, BY_CLUSTER],
+    ['and deleted with Retain', { ...deletedRetained, ...paused }, BY_CLUSTER],
+    ['and was moved here while it was being deleted', { ...resumed, ...paused }, BY_CLUSTER],
+    ['and has a record that cannot be read', { object: anObject(unreadable()), ...paused }, BY_CLUSTER],
   ],
   'for an object whose record': [
     ['cannot be read', { object: anObject(unreadable({ status: RECORDED })) }, 'hold: RecordUnreadable'],

@@ -13,7 +13,7 @@ import {
 } from '../testing/reconcile-state.ts';
 import type { Mutation } from '../model/change.ts';
 import type { ReconcileState } from './guards.ts';
-import { afterSurvey, leaseValid, tagsUnchanged, mutationTimeLeft, schemaIsOurs } from './checks.ts';
+import { afterSurvey, leaseValid, noLiveBlocker, tagsUnchanged, mutationTimeLeft, schemaIsOurs } from './checks.ts';
 
 const leaving = (): ReconcileState => reconcileStateFor(awsAsDesired(), aDeletedObject());
 
@@ -28,6 +28,15 @@ describe('leaseValid', () => {
       for (const mutation of [CREATE_PROFILE, DELETE_ROLE])
         expect(describeObstacle(await check(mutation, leaving()))).to.equal(expected);
     });
+});
+
+it('noLiveBlocker asks before each change that deletes something, and before no other', async () => {
+  const paused = noLiveBlocker({ findLiveBlocker: async () => 'the object is paused' });
+  for (const mutation of DESTRUCTIVE) {
+    expect(describeObstacle(await paused(mutation, leaving())), mutation.kind).to.equal('stop: NotNow');
+    expect(await noLiveBlocker(newServices())(mutation, leaving()), mutation.kind).to.equal(undefined);
+  }
+  for (const mutation of CONSTRUCTIVE) expect(await paused(mutation, leaving()), mutation.kind).to.equal(undefined);
 });
 
 describe('schemaIsOurs', () => {

@@ -119,17 +119,28 @@ describe('newGuards', () => {
       expect(await obstacleTo(DELETE_ROLE, reconcile, services)).to.equal('go');
     });
 
-    for (const [what, mutation, slowStep] of [
-      ['reads from EKS who uses the role', DELETE_ROLE, 'ListFargateProfiles'],
-      ['asks EKS about the change of another client', DELETE_PROFILE, 'DescribeFargateProfile'],
-    ] as const)
-      it(`by a foreign CRD that begins while the reconcile ${what}`, async () => {
-        const reconcile = leaving();
-        const hasBegun = (): boolean => reconcile.session.calls.some((call) => call.startsWith(slowStep));
-        const services = newServices({ schema: { check: async () => (hasBegun() ? FOREIGN : { kind: 'ours' }) } });
-        services.clusterQueues.saw(QUEUE, 'theirs', 'being created');
-        expect(await obstacleTo(mutation, reconcile, services)).to.equal('stop: ForeignSchema');
-      });
+    for (const [problem, from, expected] of [
+      [
+        'a foreign CRD',
+        (hasBegun) => ({ schema: { check: async () => (hasBegun() ? FOREIGN : { kind: 'ours' }) } }),
+        'stop: ForeignSchema',
+      ],
+      [
+        'a pause',
+        (hasBegun) => ({ findLiveBlocker: async () => (hasBegun() ? 'the object is paused' : undefined) }),
+        'stop: NotNow',
+      ],
+    ] satisfies readonly (readonly [string, from: (hasBegun: () => boolean) => ServiceOverrides, string])[])
+      for (const [what, mutation, slowStep] of [
+        ['reads from EKS who uses the role', DELETE_ROLE, 'ListFargateProfiles'],
+        ['asks EKS about the change of another client', DELETE_PROFILE, 'DescribeFargateProfile'],
+      ] as const)
+        it(`by ${problem} that begins while the reconcile ${what}`, async () => {
+          const reconcile = leaving();
+          const services = newServices(from(() => reconcile.session.calls.some((call) => call.startsWith(slowStep))));
+          services.clusterQueues.saw(QUEUE, 'theirs', 'being created');
+          expect(await obstacleTo(mutation, reconcile, services)).to.equal(expected);
+        });
   });
 
   it('hold a creation back by roleShareable alone', async () => {

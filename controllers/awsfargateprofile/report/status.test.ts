@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { ProfileName, RoleName } from '../../../api/names.ts';
-import type { AWSFargateProfile, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
+import type { AWSFargateProfile, AWSFargateProfileStatus, Condition } from '../../../api/v1beta2/index.ts';
 import type { Observed } from '../model/observed-state.ts';
 import type { ReconcileEnd } from '../model/change.ts';
 import type { CompletedReconcile } from '../model/result.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { statusAfter } from './status.ts';
+import { pausedStatus, statusAfter } from './status.ts';
 import {
   NAMESPACE_TAG,
   ACCOUNT,
@@ -34,6 +34,7 @@ import {
 import { DELETE_PROFILE } from '../testing/mutations.ts';
 import {
   READY,
+  conditionsOf,
   failedCreate,
   observedReconcile,
   outage,
@@ -343,5 +344,23 @@ describe('statusAfter', () => {
         const { role } = statusAfter(observedReconcile({ object, seen: live({ permissionsBoundary: found, tags }) }));
         expect(role?.permissionsBoundary).to.equal(boundary);
       });
+  });
+});
+
+describe('pausedStatus', () => {
+  it('keeps the earlier status, and sets Paused', () => {
+    const status = pausedStatus(ready({ metadata: { generation: 5 } }), ['its Cluster is paused'], NOW);
+    const { conditions, ...rest } = status;
+    const { conditions: before, ...restBefore } = READY;
+    expect(rest, 'the generation is not observed').to.deep.equal({ ...restBefore, deletionPolicy: 'Delete' });
+    const others = (list: readonly Condition[] = []) => list.filter(({ type }) => type !== 'Paused');
+    expect(others(conditions)).to.deep.equal(others(before));
+    expect(conditionsOf(status)['Paused']).to.equal('True / Paused');
+  });
+
+  it('shows the effective deletion policy, also of an object without a status', () => {
+    const policyOf = (object: AWSFargateProfile) => pausedStatus(object, [], NOW).deletionPolicy;
+    expect(policyOf(anObject())).to.equal('Delete');
+    expect(policyOf(anObject({ spec: { deletionPolicy: 'Retain' } }))).to.equal('Retain');
   });
 });
