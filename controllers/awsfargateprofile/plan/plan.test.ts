@@ -16,7 +16,6 @@ import {
   PROFILE,
   PROFILE_ID,
   PROFILE_TAGS,
-  RECORDED,
   ROLE,
   ROLE_ARN,
   ROLE_TAGS,
@@ -70,10 +69,6 @@ const WITHOUT_RECORD = { metadata: { annotations: {} } };
 const ATTEMPTED = { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] } as const;
 const attempted = living({ record: ATTEMPTED });
 const provisioned = living({ record: FULL_RECORD, status: PROVISIONED });
-const OF_STATUS = {
-  ...WITHOUT_RECORD,
-  status: { ...RECORDED, ...PROVISIONED, profileARN: aProfile().arn },
-};
 const oneSubnet = { subnetIDs: ['subnet-0a'] };
 const TAGGED_BY_US = withProfile({ tags: { ...PROFILE_TAGS, ...recordTag('tag team'), team: 'x' } });
 const TAGGED_ROLE = { tags: { ...ROLE_TAGS, ...recordTag('tag team'), team: 'x' } };
@@ -104,12 +99,13 @@ const REPLACE_TYPE = { updateStrategy: { type: 'Replace' } } as const;
 const replacing = { profileName: PROFILE, ...REPLACE_TYPE };
 const SERVED_FORMER = { name: FORMER, id: PROFILE_ID, served: true } as const;
 const replaceable = living({ spec: replacing, record: { in: HERE, profiles: [SERVED_FORMER] } });
-const activeSince = (since: { desired?: number; former?: number }, spec: Partial<AWSFargateProfileSpec>): Desires => {
+const activeSince = (since: { desired?: number; former?: number }): Desires => {
   const time = (instant: number | undefined) => (instant === undefined ? {} : { activeSince: instant });
   const desired = { name: PROFILE, id: PROFILE_ID, ...time(since.desired) };
-  return living({ spec, record: { in: HERE, profiles: [{ ...SERVED_FORMER, ...time(since.former) }, desired] } });
+  const profiles = [{ ...SERVED_FORMER, ...time(since.former) }, desired];
+  return living({ spec: replacing, record: { in: HERE, profiles } });
 };
-const succeeded = activeSince({ desired: THIRTY_SECONDS_AGO }, replacing);
+const succeeded = activeSince({ desired: THIRTY_SECONDS_AGO });
 const OLDER = ProfileName.of('older');
 const withTwoFormer = (older: Partial<FargateProfile>): Observed => {
   const { profiles, ...rest } = withFormer({});
@@ -256,14 +252,6 @@ describe('plan', () => {
       ...withPlan(
         'stop: SpecDiffers',
         ['without a record', plain, withProfile(OTHER)],
-        ['once it has served', living({ record: FULL_RECORD }), withProfile(OTHER)],
-        [
-          'once it has served for long',
-          living({ record: { ...FULL_RECORD, profiles: [{ ...FULL_RECORD.profiles[0], activeSince: 0 }] } }),
-          withProfile(OTHER),
-        ],
-        ['under another id than that of the record', attempted, withProfile({ ...OTHER, arn: 'a/b/c/other' })],
-        ['by the status of an object without a record', living(OF_STATUS), withProfile(OTHER)],
         ['in its selectors', plain, withProfile({ selectors: [] })],
         ['in its role', plain, withProfile({ podExecutionRoleArn: SHARED_ROLE_ARN })],
         ['in subnets that spec.subnetIDs names', ofSpec(oneSubnet), withProfile({ subnets: ['subnet-0f'] })],
@@ -329,7 +317,7 @@ describe('plan', () => {
       ],
       [
         'the former profile was ACTIVE for long, and the desired one has just become so',
-        activeSince({ former: THIRTY_SECONDS_AGO }, replacing),
+        activeSince({ former: THIRTY_SECONDS_AGO }),
         withFormer({}, {}),
         'in order: PredecessorKept',
       ],
@@ -365,23 +353,8 @@ describe('plan', () => {
       ],
       ['two former profiles serve pods', replaceable, withTwoFormer({}), 'create profile; stop: Replacing'],
       [
-        'two former profiles are ACTIVE, and EKS has no room',
-        living(
-          { spec: replacing, record: { in: HERE, profiles: [SERVED_FORMER, { name: OLDER, id: PROFILE_ID }] } },
-          { isQuotaExceeded: true },
-        ),
-        withTwoFormer({ createdAt: NOW }),
-        'delete unwanted profile older; stop: DeletingProfile',
-      ],
-      [
         'the desired profile has been ACTIVE for long',
         succeeded,
-        withFormer({}, {}),
-        'delete replaced profile former; in order: RemovingPredecessor',
-      ],
-      [
-        'the desired profile has been ACTIVE for long, and the strategy is Reject again',
-        activeSince({ desired: THIRTY_SECONDS_AGO }, { profileName: PROFILE }),
         withFormer({}, {}),
         'delete replaced profile former; in order: RemovingPredecessor',
       ],
@@ -411,8 +384,6 @@ describe('plan', () => {
         ['the roles are unread', deletion, withoutRoles(asDesired())],
         ['the creation of the profile failed', deletion, withStatus('CREATE_FAILED')],
         ['the deletion of the profile failed', deletion, withStatus('DELETE_FAILED')],
-        ['the profile differs from the spec', deletion, withProfile(OTHER)],
-        ['the profile might have been replaced', deleted({ spec: replacing }), asDesired()],
       ),
       ...withPlan(
         'stop: ReadAgain',
