@@ -39,7 +39,6 @@ import {
   OWNER_TAG,
   POD_EXECUTION_POLICY,
   PROFILE,
-  PROFILE_ID,
   RECORDED,
   ROLE,
   aFailure,
@@ -47,7 +46,7 @@ import {
 } from './testing/builders.ts';
 import { FOREIGN_TAGS } from './testing/fixtures.ts';
 import { QUEUE, aSimulatedProfile, aSimulatedRole, awsWith } from './testing/reconcile-state.ts';
-import { type SimulatedAws, type SimulatedProfile, type SimulatedSession, sessionOn } from './testing/simulated-aws.ts';
+import { type SimulatedAws, type SimulatedSession, sessionOn } from './testing/simulated-aws.ts';
 
 const KEY = { namespace: 'team-a', name: 'web' };
 const CLUSTERS = { group: CLUSTER.group, version: 'v1beta2', plural: CLUSTER.plural };
@@ -57,8 +56,9 @@ const REFERENCE = { apiGroup: CONTROL_PLANE_GROUP, kind: CONTROL_PLANE_KIND, nam
 /** Returns the finalizer or annotation that a merge patch of metadata changes. */
 const changeIn = (body: string): string => ['finalizers', 'record'].find((word) => body.includes(word)) ?? 'metadata';
 
-// `plan`, `findObstacle`, and `execute` have separate tests. The tests in this file cover the order of a reconcile's
-// requests, and reconciles that end before they read or change AWS.
+// `plan`, `findObstacle`, and `execute` have separate tests, and test/simulation/stories shows the order of a reconcile's
+// requests. The tests in this file cover reconciles that end before they read or change AWS, the locks of roles, and
+// rare answers of AWS and the API server.
 describe('Reconciler', () => {
   let api: Api;
   let aws: SimulatedAws;
@@ -202,33 +202,6 @@ describe('Reconciler', () => {
   const reconcile = (): Promise<Requeue> =>
     reconciler.reconcile(KEY, { logger: new MemoryLogger(), signal: new AbortController().signal });
 
-  it('adds both finalizers, opens a session, reads AWS, and writes the record before each create, and before the status', async () => {
-    given();
-    await reconcile();
-    expect(requests).to.deep.equal([
-      'PATCH finalizers',
-      'add the control plane finalizer',
-      'open a session',
-      'ListFargateProfiles',
-      'GetRole',
-      'DescribeCluster',
-      'DescribeAccessEntry',
-      'confirm the control plane finalizer',
-      'PATCH record',
-      'CreateRole',
-      // This write adds the role's ID from IAM's answer.
-      'PATCH record',
-      'AttachRolePolicy',
-      'confirm the control plane finalizer',
-      'PATCH record',
-      'CreateFargateProfile',
-      'PATCH record',
-      'PATCH status',
-    ]);
-    expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
-    expect(reasonOf('Ready')).to.equal('Creating');
-  });
-
   for (const [what, part, isRecorded] of [
     ['its profile', aSimulatedProfile({ status: 'CREATING' }), true],
     ['its role', aSimulatedRole(), true],
@@ -265,97 +238,24 @@ describe('Reconciler', () => {
     expect(now().metadata.finalizers ?? []).to.deep.equal([]);
   });
 
-  it('waits for half a minute after the Cluster of a deleted object has vanished', async () => {
-    deleted({ record: FULL_RECORD });
-    api.server.storage.delete(CLUSTER, { ...KEY, name: 'prod' });
-    sync();
-    await reconcile();
-    expect(reasonOf('Deleting')).to.equal('ClusterVanished');
-    await api.clock.advance(30_000);
-    await reconcile();
-    expect(requests).to.include('open a session');
-  });
-
-  describe('with a living object whose record says that its deletion has begun', () => {
-    const DELETING: Partial<ProfileRecord> = { ...FULL_RECORD, deleting: true };
-    const finalizers = [FINALIZER];
-
-    for (const isPaused of [false, true])
-      it(`${isPaused ? 'does not delete' : 'deletes'} it again, because clusterctl move has interrupted that, if the API server shows ${isPaused ? 'a' : 'no'} pause`, async () => {
-        given({ metadata: { finalizers }, record: DELETING });
-        aws.profiles.set(PROFILE, aSimulatedProfile());
-        if (isPaused) api.server.storage.mergePatch(CLUSTER, { ...KEY, name: 'prod' }, { spec: { paused: true } });
-        await reconcile();
-        expect(now().metadata.deletionTimestamp === undefined).to.equal(isPaused);
-        expect(session.calls.join()).not.to.contain('Delete');
-        expect(recordedEvents).to.deep.equal(isPaused ? [] : ['ResumedDeletion']);
-      });
-
-    for (const [what, parts, profile] of [
-      ['has not the profile that serves', {}, aSimulatedProfile({ id: 'made-since' })],
-      ['is older than the status, which a move drops', { status: RECORDED }, aSimulatedProfile()],
-    ] as const)
-      it(`does not delete it, and says so once, if the record ${what}`, async () => {
-        given({ metadata: { finalizers }, record: DELETING, ...parts });
-        aws.profiles.set(PROFILE, profile);
-        aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-        for (let passes = 0; passes < 2; passes++) {
-          await reconcile();
-          sync();
-        }
-        expect(now().metadata.deletionTimestamp).to.equal(undefined);
-        expect(aws.profiles.get(PROFILE)?.status).to.equal('ACTIVE');
-        expect(recordedEvents.filter((reason) => reason.endsWith('Deletion'))).to.deep.equal(['IgnoredDeletion']);
-        expect(recorded().deleting).to.equal(undefined);
-      });
-  });
+  for (const isPaused of [false, true])
+    it(`${isPaused ? 'does not delete' : 'deletes'} a living object again whose deletion clusterctl move has interrupted, if the API server shows ${isPaused ? 'a' : 'no'} pause`, async () => {
+      given({ metadata: { finalizers: [FINALIZER] }, record: { ...FULL_RECORD, deleting: true } });
+      aws.profiles.set(PROFILE, aSimulatedProfile());
+      if (isPaused) api.server.storage.mergePatch(CLUSTER, { ...KEY, name: 'prod' }, { spec: { paused: true } });
+      await reconcile();
+      expect(now().metadata.deletionTimestamp === undefined).to.equal(isPaused);
+      expect(session.calls.join()).not.to.contain('Delete');
+      expect(recordedEvents).to.deep.equal(isPaused ? [] : ['ResumedDeletion']);
+    });
 
   describe('with what it has recorded', () => {
-    const putAsWanted = (over: Partial<SimulatedProfile> = {}): void => {
-      aws.profiles.set(PROFILE, aSimulatedProfile({ createdAt: NOW - 60_000, ...over }));
-      aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-    };
     const nextReconcile = async (): Promise<readonly string[]> => {
       sync();
       const before = session.calls.length;
       await reconcile();
       return session.calls.slice(before).map((call) => call.split(' ')[0] ?? '');
     };
-
-    it('records a profile that has become as the spec asks for, before status says so', async () => {
-      given({
-        metadata: { finalizers: [FINALIZER] },
-        record: { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] },
-      });
-      putAsWanted();
-      await reconcile();
-      expect(recorded()).to.deep.include({
-        profiles: [{ name: PROFILE, id: PROFILE_ID, served: true, activeSince: NOW }],
-        last: NOW - 60_000,
-      });
-      expect(requests.indexOf('PATCH record')).to.be.below(requests.indexOf('PATCH status'));
-      expect(requests).to.include('PATCH record');
-    });
-
-    it('glances at an object at rest with three calls, and surveys its EKS cluster at first and about every hour', async () => {
-      const GLANCE = ['DescribeFargateProfile', 'GetRole', 'ListAttachedRolePolicies'];
-      given({ record: FULL_RECORD });
-      putAsWanted();
-      expect(await nextReconcile()).to.include('ListFargateProfiles');
-      expect(await nextReconcile()).to.have.members(GLANCE);
-      await api.clock.advance(59 * 60_000);
-      expect(await nextReconcile()).to.have.members(GLANCE);
-      await api.clock.advance(13 * 60_000 + 1);
-      expect(await nextReconcile()).to.include('ListFargateProfiles');
-    });
-
-    it('surveys the EKS cluster as soon as a glance shows something else', async () => {
-      given({ record: FULL_RECORD });
-      putAsWanted();
-      await nextReconcile();
-      aws.profiles.clear();
-      expect(await nextReconcile()).to.include.members(['ListFargateProfiles', 'CreateFargateProfile']);
-    });
 
     it('remembers what another client has removed from the object', async () => {
       given();
@@ -368,20 +268,12 @@ describe('Reconciler', () => {
       expect(recorded().roles.map(({ name }) => name)).to.deep.equal(roles.map(({ name }) => name));
     });
 
-    it('records that a deletion has begun before it deletes the profile', async () => {
-      deleted({ record: FULL_RECORD });
-      putAsWanted();
-      await reconcile();
-      expect(requests.indexOf('PATCH record')).to.be.within(0, requests.indexOf('DeleteFargateProfile') - 1);
-      expect(recorded().deleting).to.equal(true);
-    });
-
     it('keeps a record readable that has no room for the mark of a deletion', async () => {
       const withText = (length: number) => ({ ...FULL_RECORD, others: { x: 'x'.repeat(length) } });
       const length = (record: Partial<ProfileRecord>) =>
         formatRecord({ ...EMPTY_RECORD, ...record }, anObject()).length;
       deleted({ record: withText(MAX_RECORD - length(withText(0))) });
-      putAsWanted();
+      aws.profiles.set(PROFILE, aSimulatedProfile());
       await reconcile();
       expect(recorded()).to.not.have.property('deleting');
       expect(requests).to.include('DeleteFargateProfile');
@@ -404,13 +296,6 @@ describe('Reconciler', () => {
         await nextReconcile();
         expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
       });
-
-    it('deletes the profile of such a request if it appears meanwhile', async () => {
-      deleted({ record: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } });
-      await nextReconcile();
-      putAsWanted({ createdAt: NOW });
-      expect(await nextReconcile()).to.include('DeleteFargateProfile');
-    });
 
     it('deletes a younger profile of another record when the annotation names it, among others', async () => {
       const [name, id] = ['team-a_elsewhere', 'made-elsewhere'];
@@ -583,20 +468,6 @@ describe('Reconciler', () => {
       expect(await reconcile()).to.include({ kind: 'after', reason: 'AWSUnavailable' });
       expect(reasonOf('Ready')).to.equal('AWSUnavailable');
       expect(recordedEvents.filter((reason) => reason.startsWith('Failed'))).to.deep.equal([]);
-    });
-
-  for (const [id, reason] of [
-    ['AROAEXAMPLE', 'AWSUnavailable'],
-    ['AROAFORMER', 'RestoringRole'],
-  ] as const)
-    it(`reports ${reason} when the access entry of role ${id} cannot be read, because a recreated role ends Ready`, async () => {
-      aws.profiles.set(PROFILE, aSimulatedProfile());
-      aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-      given({ record: { ...FULL_RECORD, roles: [{ name: ROLE, id }] } });
-      session.onCall = (operation) => (operation === 'DescribeAccessEntry' ? aFailure() : undefined);
-      await reconcile();
-      expect(reasonOf('Ready')).to.equal(reason);
-      expect(session.calls.filter((call) => call.includes('AccessEntry '))).to.have.length(1);
     });
 
   describe('in the queue of its EKS cluster', () => {
