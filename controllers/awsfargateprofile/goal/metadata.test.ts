@@ -189,8 +189,7 @@ describe('metadataPatch', () => {
         }),
         { ownerReferences: [OTHER_OWNER] },
       ],
-      ['by its annotation', tracked({ annotations: { 'argocd.argoproj.io/tracking-id': 'app:…' } }), undefined],
-      ['by its label', tracked({ labels: { ...LABELS, 'argocd.argoproj.io/instance': 'app' } }), undefined],
+      ['nor a new one', tracked({ annotations: { 'argocd.argoproj.io/tracking-id': 'app:…' } }), undefined],
     ],
     'with the annotation that mirrors deletionPolicy': [
       ['Retain', policy('Retain', { theirs: 'x' }), { annotations: RETAINED }],

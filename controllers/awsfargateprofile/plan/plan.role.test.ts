@@ -1,20 +1,17 @@
 import { expect } from 'chai';
-import { EksClusterName, ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
+import { ProfileName, RoleArn, RoleName } from '../../../api/names.ts';
 import type { AWSFargateProfileSpec, AWSFargateProfileStatus } from '../../../api/v1beta2/index.ts';
-import { trustPolicy } from '../../../pkg/fargate/trust-policy.ts';
 import type { FoundRole, Observed } from '../model/observed-state.ts';
 import type { Plan } from '../model/change.ts';
 import { messageOf, newReason } from '../reasons/reasons.ts';
 import {
   type ObjectParts,
   CLUSTER_ARN,
-  EKS_CLUSTER,
   EKS_CLUSTER_TAG,
   HERE,
   NAMESPACE_TAG,
   NOW,
   FULL_RECORD,
-  PLACE,
   POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_ID,
@@ -25,7 +22,6 @@ import {
   aProfile,
   aRole,
   asDesired,
-  desiredOf,
   observed,
   sharedBy,
 } from '../testing/builders.ts';
@@ -40,7 +36,6 @@ import {
   recordTag,
 } from '../testing/fixtures.ts';
 import { describePlan } from '../testing/mutations.ts';
-import { findBlocker } from './blockers.ts';
 import { type Desires, living, testPlans, withPlan } from '../testing/plan-tables.ts';
 import { plan } from './plan.ts';
 
@@ -499,17 +494,4 @@ describe('plan, about the role', () => {
       );
     });
   });
-});
-
-describe('the advice about a role of another owner', () => {
-  for (const [whose, cluster, isUsable] of [
-    ['this EKS cluster', EKS_CLUSTER, true],
-    ['another EKS cluster', EksClusterName.of('other'), false],
-  ] as const)
-    it(`${isUsable ? 'names' : 'does not name'} spec.roleARN if the role trusts the profiles of ${whose}`, () => {
-      const trust = trustPolicy({ ...PLACE, cluster });
-      const blocker = findBlocker(desiredOf(), observed({ role: aRole({ tags: {}, trust }) }));
-      expect(blocker?.name).to.equal('RoleNotOwned');
-      expect(blocker !== undefined && messageOf(blocker).includes('set spec.roleARN')).to.equal(isUsable);
-    });
 });

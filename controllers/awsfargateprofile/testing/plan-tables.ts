@@ -20,7 +20,7 @@ export const deleted =
   (seen) => ({ ...desiredOfDeletion(aDeletedObject(parts), over, seen), ...change });
 
 /** A situation, and the whole plan for it in the words of `describePlan`. */
-export type PlanRow = readonly [situation: string, desires: Desires, seen: Observed, plan: string];
+type PlanRow = readonly [situation: string, desires: Desires, seen: Observed, plan: string];
 type PlanTables = Readonly<Record<string, readonly PlanRow[]>>;
 
 /** Returns rows that all have the same plan. */
