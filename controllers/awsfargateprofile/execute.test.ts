@@ -1,22 +1,19 @@
 import { expect } from 'chai';
-import { KubeError } from 'controller-runtime/client';
 import { fieldAt, textAt } from 'controller-runtime/json';
 import { ProfileName } from '../../api/names.ts';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
-import type { RecordedProfile } from '../shared/record.ts';
 import { plan } from './plan/plan.ts';
 import { execute } from './execute.ts';
 import type { ReconcileState } from './guards/guards.ts';
 import { newGuards } from './guards/guard-order.ts';
 import type { ClusterQueueWait } from './cluster-queue.ts';
-import { type Mutation, type Plan, change, optional, ifAllMade } from './model/change.ts';
+import { type Change, type Mutation, type Plan, change, optional, ifAllMade } from './model/change.ts';
 import { type Execution, reasonOf } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
 import { withWait } from './retry-state.ts';
 import {
-  HERE,
   NOW,
   PROFILE,
   ROLE,
@@ -27,14 +24,7 @@ import {
   aProfile,
   anObject,
 } from './testing/builders.ts';
-import {
-  CREATE_ACCESS_ENTRY,
-  CREATE_PROFILE,
-  DELETE_PROFILE,
-  DELETE_ROLE,
-  NO_VERDICTS,
-  SET_TRUST,
-} from './testing/mutations.ts';
+import { CREATE_PROFILE, DELETE_PROFILE, DELETE_ROLE, SET_TRUST } from './testing/mutations.ts';
 import {
   type ServiceOverrides,
   type TestServices,
@@ -58,6 +48,22 @@ const notingWriter = (
   ...writerThat(async (object) => object),
   patchMetadata: (object, patch) =>
     write(object, textAt(fieldAt(fieldAt(patch, 'metadata'), 'annotations'), RECORD_ANNOTATION) ?? ''),
+});
+
+/** Returns a plan with these changes and with nothing to report. */
+const planOf = (...changes: readonly Change[]): Plan => ({
+  changes,
+  end: 'inSync',
+  profile: 'works',
+  role: 'works',
+  leftovers: [],
+  notices: [],
+  kept: [],
+  advice: [],
+  profiles: [],
+  shown: undefined,
+  isRoleManaged: false,
+  refusedReads: [],
 });
 
 const DENIED = { code: 'AccessDeniedException', statusCode: 403 };
@@ -86,30 +92,6 @@ describe('execute', () => {
     const did = result.steps.map(({ mutation, outcome }) => `${mutation.kind} ${outcome.kind}`);
     return { end: describeEnd(result), did };
   };
-
-  for (const [situation, error, end] of [
-    ['a guard throws', new Error('no answer'), 'no answer'],
-    [
-      'the API server rejects a request of a guard',
-      new KubeError('forbidden', { status: 403, reason: 'Forbidden' }),
-      'APIServerRefused',
-    ],
-  ] as const)
-    it(`keeps the record of the earlier changes when ${situation}`, async () => {
-      const profileWriter = notingWriter(async (object, text) => {
-        if (text.includes(`"profiles":[{"name":"${PROFILE}"`)) throw error;
-        return object;
-      });
-      const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
-      const reconcile = reconcileStateFor(awsWith());
-      const guards = newGuards({ ...services, profileWriter });
-      const ended = await execute(Object.assign(reconcile, { execution: result }), { ...services, guards }).then(
-        () => describeEnd(result),
-        (thrown: Error) => thrown.message,
-      );
-      expect(ended).to.equal(end);
-      expect(result.steps.map(({ mutation }) => mutation.kind)).to.deep.equal(['createRole', 'attachPolicy']);
-    });
 
   const elsewhere = { namespace: 'team-b', name: 'other' };
 
@@ -351,14 +333,7 @@ describe('execute', () => {
     });
 
     const failureOf = async (mutation: Mutation, failure: Partial<AwsFailure>): Promise<unknown> => {
-      const planned: Plan = {
-        changes: [change(mutation)],
-        end: 'inSync',
-        profile: 'works',
-        role: 'works',
-        ...NO_VERDICTS,
-      };
-      return reasonOf(await execution(failing(failure), {}, planned));
+      return reasonOf(await execution(failing(failure), {}, planOf(change(mutation))));
     };
 
     it('names the resource that AWS does not find, unless the change creates it', async () => {
@@ -426,13 +401,7 @@ describe('execute', () => {
   describe('an optional change', () => {
     const boundary = { kind: 'setBoundary', name: ROLE, policyArn: 'arn:aws:iam::aws:policy/b' } as const;
     const untag = { kind: 'untagProfile', name: PROFILE, arn: aProfile().arn, keys: ['team'] } as const;
-    const planned: Plan = {
-      changes: [optional(untag), optional(boundary), change(SET_TRUST)],
-      end: 'inSync',
-      profile: 'works',
-      role: 'works',
-      ...NO_VERDICTS,
-    };
+    const planned = planOf(optional(untag), optional(boundary), change(SET_TRUST));
     const WHOLE = ['untagProfile failed', 'setBoundary done', 'setTrust done'];
     const after = async (operation: string, failure: Partial<AwsFailure>) => {
       const reconcile = reconcileStateFor(awsAsDesired());
@@ -504,36 +473,13 @@ describe('execute', () => {
       const reconcile = reconcileStateFor(awsAsDesired());
       reconcile.session.onCall = () => aFailure(failure);
       const leftovers = [change({ ...DELETE_PROFILE, because: 'replaced' })];
-      const result = await execution(
-        reconcile,
-        {},
-        { changes: [], end: 'inSync', profile: 'works', role: 'works', ...NO_VERDICTS, leftovers },
-      );
+      const result = await execution(reconcile, {}, { ...planOf(), leftovers });
       expect(describeEnd(result)).to.equal(end);
       expect(result.notices.map(({ name }) => name)).to.deep.equal(notices);
     });
 
   describe('the record of a create request', () => {
-    const recordAfter = async (failure?: Partial<AwsFailure>, record = {}): Promise<readonly RecordedProfile[]> => {
-      const reconcile = reconcileStateFor(awsWith(aSimulatedRole()), anObject({ record: { in: HERE, ...record } }));
-      reconcile.session.onCall = (operation) =>
-        failure !== undefined && operation === 'CreateFargateProfile' ? aFailure(failure) : undefined;
-      await run(reconcile);
-      expect(reconcile.retry.state.recorded, 'in this process').to.equal(reconcile.record);
-      return reconcile.record.profiles;
-    };
-    const requested = { name: PROFILE, requestedAt: NOW };
     const REFUSED = { code: 'InvalidParameterException', statusCode: 400 };
-
-    it('has the id of the profile at once when EKS accepts the request', async () => {
-      const [entry, ...others] = await recordAfter();
-      expect(entry).to.include(requested).and.have.property('id');
-      expect(others).to.deep.equal([]);
-    });
-
-    it('stays when the answer never comes', async () => {
-      expect(await recordAfter({ code: 'NoAnswer' })).to.deep.equal([requested]);
-    });
 
     it('counts as refused in this process once AWS has refused the request, because the annotation still has it', async () => {
       const [reconcile, unanswered] = [
@@ -550,16 +496,16 @@ describe('execute', () => {
     });
 
     it('goes when the request is refused or was never sent, unless an earlier one has had no answer', async () => {
-      for (const failure of [REFUSED, { code: 'NotDispatched' }]) {
-        expect(await recordAfter(failure)).to.deep.equal([]);
-        const earlier = { name: PROFILE, requestedAt: NOW - 5_000 };
-        const profiles = [earlier, { ...earlier, name: ProfileName.of('other') }];
-        const reconcile = reconcileStateFor(awsWith(aSimulatedRole()));
-        reconcile.record = { ...reconcile.record, profiles };
-        reconcile.session.onCall = () => aFailure(failure);
-        await run(reconcile);
-        expect(reconcile.record.profiles).to.have.deep.members(profiles);
-      }
+      const earlier = { name: PROFILE, requestedAt: NOW - 5_000 };
+      for (const failure of [REFUSED, { code: 'NotDispatched' }])
+        for (const profiles of [[], [earlier, { ...earlier, name: ProfileName.of('other') }]]) {
+          const reconcile = reconcileStateFor(awsWith(aSimulatedRole()));
+          reconcile.record = { ...reconcile.record, profiles };
+          reconcile.session.onCall = () => aFailure(failure);
+          await run(reconcile);
+          expect(reconcile.record.profiles).to.have.deep.members(profiles);
+          expect(reconcile.retry.state.recorded, 'in this process').to.equal(reconcile.record);
+        }
     });
   });
 
@@ -619,21 +565,6 @@ describe('execute', () => {
         expect(end, 'what is left').to.have.nested.property('facts.entry', left);
         expect(end).to.have.nested.property('facts.refusal').that.contains('AccessDeniedException');
       });
-
-    it('sends a refused creation of the entry again only when its backoff is over', async () => {
-      const planned: Plan = {
-        changes: [change(CREATE_ACCESS_ENTRY)],
-        end: 'inSync',
-        profile: 'works',
-        role: 'works',
-        ...NO_VERDICTS,
-      };
-      const reconcile = denying(awsAsDesired(), 'CreateAccessEntry');
-      expect((await run(reconcile, {}, planned)).did).to.deep.equal(['createAccessEntry failed']);
-      expect(await run(reconcile, {}, planned)).to.deep.equal({ end: 'RoleRecreated', did: [] });
-      await services.clock.advance(60_000);
-      expect((await run(reconcile, {}, planned)).did).to.deep.equal(['createAccessEntry failed']);
-    });
 
     it('does not stop such an object for another reason than that AWS does not answer', async () => {
       const reconcile = reconcileStateFor(withEntry(awsAsDesired()));

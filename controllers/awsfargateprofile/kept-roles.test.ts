@@ -122,7 +122,6 @@ describe('a change of the role name', () => {
 });
 
 describe('a role that another object uses', () => {
-  const shared = { roleUsers: { ...NO_ROLE_USERS, usersOf: async () => roleUsers('team-a/other') } };
   async function executionOf(reconcile: ReconcileState, over: Parameters<typeof newServices>[0]): Promise<Execution> {
     const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
     const services = newServices(over);
@@ -133,29 +132,24 @@ describe('a role that another object uses', () => {
     return result;
   }
 
-  it('stays whole, and does not hold the deletion of the object', async () => {
-    const aws = awsWith(aSimulatedRole());
-    const { end, steps, kept } = await executionOf(reconcileStateFor(aws, aDeletedObject()), shared);
-    expect({ end, steps }).to.deep.equal({ end: 'released', steps: [] });
-    expect(kept).to.deep.equal([{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }]);
-    expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
-  });
-
-  it('does not keep another role', async () => {
+  it('stays whole, and holds neither the deletion of the object nor another role', async () => {
     const other = RoleName.of('former-role');
     const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
     const record = { ...FULL_RECORD, roles: [...FULL_RECORD.roles, { name: other }] };
     const usersOf = async ({ name }: { readonly name: string }) =>
       roleUsers(...(name === ROLE ? ['team-a/other'] : []));
     const reconcile = reconcileStateFor(aws, aDeletedObject({ record }));
-    const { kept } = await executionOf(reconcile, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
-    expect(kept.map(({ name }) => name)).to.deep.equal([ROLE]);
+    const { end, kept } = await executionOf(reconcile, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
+    expect(end).to.equal('released');
+    expect(kept).to.deep.equal([{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }]);
     expect([...aws.roles.keys()]).to.deep.equal([ROLE.toLowerCase()]);
+    expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
   });
 
   it('is a conflict if the spec asks for it with another path', async () => {
     const reconcile = reconcileStateFor(awsWith(aSimulatedRole()), anObject({ spec: { rolePath: '/team-a/' } }));
-    const { end, steps, kept } = await executionOf(reconcile, shared);
+    const usersOf = async () => roleUsers('team-a/other');
+    const { end, steps, kept } = await executionOf(reconcile, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
     expect(end).to.have.property('name', 'RoleSettingsConflict');
     expect([steps, kept]).to.deep.equal([[], []]);
   });

@@ -143,15 +143,3 @@ export const describeObstacle = (obstacle: Obstacle | undefined): string => {
       return `untag only ${keysOf(obstacle.keys)}`;
   }
 };
-
-/** The parts of a plan for the report, when there is nothing to report. */
-export const NO_VERDICTS = {
-  leftovers: [],
-  notices: [],
-  kept: [],
-  advice: [],
-  profiles: [],
-  shown: undefined,
-  isRoleManaged: false,
-  refusedReads: [],
-} as const satisfies Partial<Plan>;
