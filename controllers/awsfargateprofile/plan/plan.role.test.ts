@@ -372,11 +372,11 @@ describe('plan, about the role', () => {
       ['spec.roleARN', ofSpec({ roleARN: BROUGHT }), foreign],
       ['spec.roleName', ofSpec({ roleName: RoleName.of('pods') }), foreign],
     ] as const)
-      it(`names ${field} when the EKS cluster cannot map the path`, () =>
-        expect(planFor(desires, observed({ ...seen, authenticationMode: 'CONFIG_MAP' }))).to.have.nested.property(
-          'end.facts.field',
-          field,
-        ));
+      it(`stops with the name of ${field} when the EKS cluster cannot map the path`, () =>
+        expect(planFor(desires, observed({ ...seen, authenticationMode: 'CONFIG_MAP' })).end).to.nested.include({
+          name: 'RolePathNotMapped',
+          'facts.field': field,
+        }));
 
     it('leads to advice if the profile is ACTIVE', () => {
       const seen = observed({ ...using('ACTIVE'), authenticationMode: 'CONFIG_MAP' });
@@ -385,11 +385,8 @@ describe('plan, about the role', () => {
 
     const attempted = { in: HERE, profiles: [{ name: PROFILE, id: PROFILE_ID }] };
     const rows: readonly (readonly [situation: string, desires: Desires, seen: Seen, mode: string, plan: string])[] = [
-      ['rolePath', byPath, {}, 'CONFIG_MAP', NOT_MAPPED],
       ['rolePath', byPath, {}, 'API_AND_CONFIG_MAP', CREATE],
       ['rolePath', byPath, {}, 'unreadable', CREATE],
-      ['roleARN', ofSpec({ roleARN: BROUGHT }), foreign, 'CONFIG_MAP', NOT_MAPPED],
-      ['the path of a foreign role', ofSpec({ roleName: RoleName.of('pods') }), foreign, 'CONFIG_MAP', NOT_MAPPED],
       ['the path /', ofSpec({ rolePath: '/' }), {}, 'CONFIG_MAP', CREATE_ROLE],
       ['an ACTIVE profile', byPath, using('ACTIVE'), 'CONFIG_MAP', 'in order'],
       [
