@@ -219,32 +219,18 @@ describe('messageOf', () => {
       .and.to.contain('\\u202ereyap Warning  Forged');
   });
 
-  it('says how this object can get a profile name that is in use', () => {
-    const tell = (adoption?: 'Always' | 'Owned') =>
-      messageOf(
-        newReason('ProfileNotOwned', { name: 'web', whose: 'an unknown owner', ...(adoption && { adoption }) }),
-      );
-    expect(tell()).to.match(
-      / another name\. When the existing profile is deleted, this controller creates its own profile with this name\.$/,
-    );
-    expect(tell('Owned')).to.match(/ another name, or, to adopt the profile, set spec\.adoptionPolicy to Owned\.$/);
-  });
-
-  it('asks for an action about the access entry of a recreated role that helps: of the role of a user or of the controller', () => {
+  it('asks for an action that helps about the missing or unknown access entry of a recreated role of a user', () => {
     const facts = { name: 'pods', arn: 'arn:aws:iam::123456789012:role/pods', id: 'AROA1', cluster: 'tools' };
-    const told = (entry: 'outdated' | 'missing' | 'unknown', ours: boolean, refusal?: string): string =>
-      messageOf(newReason('RoleRecreated', { ...facts, entry, ours, ...(refusal && { refusal }) }));
+    const told = (entry: 'missing' | 'unknown', refusal?: string): string =>
+      messageOf(newReason('RoleRecreated', { ...facts, entry, ours: false, ...(refusal && { refusal }) }));
     const is = 'IAM role "pods" was recreated with the ID AROA1, and';
     const accessEntry =
       'the access entry of arn:aws:iam::123456789012:role/pods in EKS cluster "tools" with type FARGATE_LINUX';
-    expect(told('missing', false)).to.equal(
+    expect(told('missing')).to.equal(
       `${is} the EKS cluster has no access entry for it, so new pods cannot join the EKS cluster. Create ${accessEntry}. The controller notices the new access entry within ten minutes.`,
     );
-    expect(told('unknown', false, 'no')).to.equal(
+    expect(told('unknown', 'no')).to.equal(
       `${is} its access entry may still belong to the deleted role, so new pods may not be able to join the EKS cluster. Recreate ${accessEntry}, and then remove the annotation aws-fargate.cluster.x-k8s.io/record from this object, because the controller is not allowed to read the entry. The controller then writes the annotation again. AWS says: no.`,
-    );
-    expect(told('outdated', true, 'no')).to.equal(
-      `${is} its access entry still belongs to the deleted role, so new pods cannot join the EKS cluster. Allow the controller to call eks:DescribeAccessEntry, eks:DeleteAccessEntry, and eks:CreateAccessEntry, or recreate ${accessEntry}. Once this is allowed, the controller replaces the access entry. AWS says: no.`,
     );
   });
 
