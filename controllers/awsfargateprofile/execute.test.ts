@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { fieldAt, textAt } from 'controller-runtime/json';
-import { ProfileName } from '../../api/names.ts';
+import { ProfileName, RoleName } from '../../api/names.ts';
 import { type AWSFargateProfile, RECORD_ANNOTATION } from '../../api/v1beta2/index.ts';
 import type { AwsFailure } from '../../pkg/cloud/index.ts';
 import { ADDED_TAG } from '../../pkg/fargate/tags/tag-keys.ts';
@@ -14,7 +14,9 @@ import { type Execution, reasonOf } from './model/result.ts';
 import { newReason } from './reasons/reasons.ts';
 import { withWait } from './retry-state.ts';
 import {
+  FULL_RECORD,
   NOW,
+  POD_EXECUTION_POLICY,
   PROFILE,
   ROLE,
   ROLE_ARN,
@@ -127,6 +129,30 @@ describe('execute', () => {
     const asking = { roleUsers: { ...NO_ROLE_USERS, usersOf } };
     await run(reconcileStateFor(awsWith(aSimulatedRole()), aDeletedObject()), asking);
     expect(claimed).to.deep.equal([false]);
+  });
+
+  describe('a role that another object uses', () => {
+    it('stays whole, and holds neither the deletion of the object nor another role', async () => {
+      const other = RoleName.of('former-role');
+      const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
+      const record = { ...FULL_RECORD, roles: [...FULL_RECORD.roles, { name: other }] };
+      const usersOf = async ({ name }: { readonly name: string }) =>
+        roleUsers(name === ROLE ? 'team-a/other' : undefined);
+      const reconcile = reconcileStateFor(aws, aDeletedObject({ record }));
+      const { end, kept } = await execution(reconcile, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
+      expect(end).to.equal('released');
+      expect(kept).to.deep.equal([{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }]);
+      expect([...aws.roles.keys()]).to.deep.equal([ROLE.toLowerCase()]);
+      expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
+    });
+
+    it('is a conflict if the spec asks for it with another path', async () => {
+      const reconcile = reconcileStateFor(awsWith(aSimulatedRole()), anObject({ spec: { rolePath: '/team-a/' } }));
+      const usersOf = async () => roleUsers('team-a/other');
+      const { end, steps, kept } = await execution(reconcile, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
+      expect(end).to.have.property('name', 'RoleSettingsConflict');
+      expect([steps, kept]).to.deep.equal([[], []]);
+    });
   });
 
   for (const [what, vanish, first, end] of [

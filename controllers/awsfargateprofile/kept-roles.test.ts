@@ -1,7 +1,5 @@
 import { expect } from 'chai';
 import { ProfileName, type RoleArn, RoleName } from '../../api/names.ts';
-import { execute } from './execute.ts';
-import type { Execution } from './model/result.ts';
 import type { FoundRole, Observed } from './model/observed-state.ts';
 import { newReason } from './reasons/reasons.ts';
 import { eventsAfter } from './report/events.ts';
@@ -10,7 +8,6 @@ import {
   HERE,
   NAMESPACE_TAG,
   NOW,
-  POD_EXECUTION_POLICY,
   PROFILE,
   PROFILE_ID,
   PROFILE_TAGS,
@@ -29,19 +26,9 @@ import {
 import { type CompletedReconcileParts, completedReconcile } from './testing/completed-reconcile.ts';
 import { FOREIGN_TAGS, SHARED_ROLE, SHARED_ROLE_ARN, SHARED_ROLE_NAME } from './testing/fixtures.ts';
 import { deleted, living, testPlans, withPlan } from './testing/plan-tables.ts';
-import {
-  NO_ROLE_USERS,
-  aSimulatedRole,
-  awsWith,
-  newServices,
-  reconcileStateFor,
-  roleUsers,
-} from './testing/reconcile-state.ts';
-import type { ReconcileState } from './guards/guards.ts';
-import { newGuards } from './guards/guard-order.ts';
 
 // These tests show which roles stay in AWS although the object no longer needs them, and which events report this. The
-// tests in guards/role-users cover who uses a role.
+// tests in guards/role-users cover who uses a role, and execute.test.ts what happens to a role that another object uses.
 
 const DELETE_ROLE = 'strip pod policy; delete role; in order';
 const deletion = deleted();
@@ -118,40 +105,6 @@ describe('a change of the role name', () => {
         'stop: DeletingProfile',
       ],
     ],
-  });
-});
-
-describe('a role that another object uses', () => {
-  async function executionOf(reconcile: ReconcileState, over: Parameters<typeof newServices>[0]): Promise<Execution> {
-    const result: Execution = { end: 'inSync', steps: [], notices: [], kept: [] };
-    const services = newServices(over);
-    await execute(Object.assign(reconcile, { execution: result }), {
-      ...services,
-      guards: newGuards(services),
-    });
-    return result;
-  }
-
-  it('stays whole, and holds neither the deletion of the object nor another role', async () => {
-    const other = RoleName.of('former-role');
-    const aws = awsWith(aSimulatedRole(), aSimulatedRole({ name: other }));
-    const record = { ...FULL_RECORD, roles: [...FULL_RECORD.roles, { name: other }] };
-    const usersOf = async ({ name }: { readonly name: string }) =>
-      roleUsers(...(name === ROLE ? ['team-a/other'] : []));
-    const reconcile = reconcileStateFor(aws, aDeletedObject({ record }));
-    const { end, kept } = await executionOf(reconcile, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
-    expect(end).to.equal('released');
-    expect(kept).to.deep.equal([{ name: ROLE, usedBy: 'AWSFargateProfile team-a/other' }]);
-    expect([...aws.roles.keys()]).to.deep.equal([ROLE.toLowerCase()]);
-    expect(aws.roles.get(ROLE.toLowerCase())?.attached).to.deep.equal([POD_EXECUTION_POLICY]);
-  });
-
-  it('is a conflict if the spec asks for it with another path', async () => {
-    const reconcile = reconcileStateFor(awsWith(aSimulatedRole()), anObject({ spec: { rolePath: '/team-a/' } }));
-    const usersOf = async () => roleUsers('team-a/other');
-    const { end, steps, kept } = await executionOf(reconcile, { roleUsers: { ...NO_ROLE_USERS, usersOf } });
-    expect(end).to.have.property('name', 'RoleSettingsConflict');
-    expect([steps, kept]).to.deep.equal([[], []]);
   });
 });
 

@@ -32,9 +32,6 @@ describe('takeTurn', () => {
       expect(describeObstacle(await obstacleTo(mutation, reconcile)), mutation.kind).to.equal(expected);
     }
     expect(reconcile.session.calls).to.deep.equal([]);
-    expect(messageIn(await obstacleTo(CREATE_PROFILE, reconcile))).to.equal(
-      'EKS changes only one Fargate profile of a cluster at a time, and Fargate profile "team-a_api" is being created. The controller waits, and then continues with this object.',
-    );
   });
 
   for (const [mutation, doing] of [
