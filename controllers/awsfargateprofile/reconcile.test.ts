@@ -416,18 +416,6 @@ describe('Reconciler', () => {
     });
   });
 
-  it('sends an optional change that AWS refused again within minutes', async () => {
-    aws.profiles.set(PROFILE, aSimulatedProfile());
-    aws.roles.set(ROLE.toLowerCase(), aSimulatedRole());
-    given({ spec: { additionalTags: { team: 'web' } } });
-    session.onCall = (operation) =>
-      operation === 'TagResource' ? aFailure({ code: 'AccessDeniedException', statusCode: 403 }) : undefined;
-    const next = await reconcile();
-    expect(next).to.include({ kind: 'after', reason: 'AccessDenied', priority: 'low' });
-    expect(next.kind === 'after' && next.delay).to.be.within(1_000, 600_000);
-    expect(reasonOf('Ready')).to.equal('Ready');
-  });
-
   it('locks no role of the record that another owner has', async () => {
     given({ record: { in: HERE, roles: [{ name: RoleName.of('theirs'), managed: false }] } });
     await roleLocks.tryRun('team-a/api', [`${ACCOUNT}/team-a/theirs`], async () => {
