@@ -62,8 +62,7 @@ describe('newGuards', () => {
   });
 
   const FOREIGN: ServedSchemaState = { kind: 'foreign', provider: 'infrastructure-aws', missing: [] };
-  const liveAnswers = (blocker?: string, user?: string): ServiceOverrides => ({
-    findLiveBlocker: async () => blocker,
+  const usedBy = (user: string): ServiceOverrides => ({
     roleUsers: { ...NO_ROLE_USERS, usersOf: async () => roleUsers(user) },
   });
   /** Another client writes the object before each write of its metadata. */
@@ -74,9 +73,7 @@ describe('newGuards', () => {
   describe('hold a deletion back', () => {
     for (const [rule, over, expected] of [
       ['leaseValid', { mutationTimeLeft: () => 0 }, 'stop: NotNow'],
-      ['noLiveBlocker', liveAnswers('the object is paused'), 'stop: NotNow'],
-      ['schemaIsOurs', { schema: { check: async () => FOREIGN } }, 'stop: ForeignSchema'],
-      ['roleUnused', liveAnswers(undefined, 'team-a/api'), 'keep for AWSFargateProfile team-a/api'],
+      ['roleUnused', usedBy('team-a/api'), 'keep for AWSFargateProfile team-a/api'],
       ['recordChange', forestalled, 'stop: Conflict'],
     ] satisfies readonly (readonly [string, ServiceOverrides, string])[])
       it(`by ${rule} alone`, async () =>

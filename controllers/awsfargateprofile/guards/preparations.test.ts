@@ -4,7 +4,7 @@ import { ProfileName } from '../../../api/names.ts';
 import { type AWSFargateProfile, FINALIZER, RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
 import { type ProfileRecord, readRecord } from '../../shared/record.ts';
 import { newReason } from '../reasons/reasons.ts';
-import { HERE, FULL_RECORD, NOW, PROFILE, aDeletedObject, anObject } from '../testing/builders.ts';
+import { HERE, FULL_RECORD, PROFILE, aDeletedObject, anObject } from '../testing/builders.ts';
 import { CONSTRUCTIVE, CREATE_PROFILE, DELETE_PROFILE, DESTRUCTIVE, describeObstacle } from '../testing/mutations.ts';
 import { READY } from '../testing/completed-reconcile.ts';
 import { awsAsDesired, awsWith, newServices, reconcileStateFor, writerThat } from '../testing/reconcile-state.ts';
@@ -49,12 +49,6 @@ describe('recordChange', () => {
       expect(recordedIn(reconcile.object), mutation.kind).to.deep.equal(reconcile.record);
       expect(reconcile.retry.state.recorded, 'this process remembers it').to.equal(reconcile.record);
     }
-  });
-
-  it('writes the name of a profile, and when AWS was asked for it, before the request', async () => {
-    const reconcile = reconcileStateFor(awsWith());
-    await recordChange(storingWriter())(CREATE_PROFILE, reconcile);
-    expect(recordedIn(reconcile.object)?.profiles).to.deep.equal([{ name: PROFILE, requestedAt: NOW }]);
   });
 
   it('asks the API server once in a reconcile, also with an equal record, because the cache may be old', async () => {
@@ -111,15 +105,6 @@ describe('reportNotReady', () => {
     );
     expect(await reportNotReady({ profileWriter, clock })(DELETE_PROFILE, reconcile)).to.equal(undefined);
     expect(reconcile.object.status).to.include({ ready: false });
-  });
-
-  it('stops when another client has written the object first', async () => {
-    const profileWriter = writerThat(async () => undefined);
-    const obstacle = await reportNotReady({ profileWriter, clock })(
-      DELETE_PROFILE,
-      reconcileStateFor(awsAsDesired(), deleted),
-    );
-    expect(describeObstacle(obstacle)).to.equal('stop: Conflict');
   });
 
   it('writes nothing before other changes', async () => {
