@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { ProfileName, type RoleName } from '../../../../api/names.ts';
+import { ProfileName } from '../../../../api/names.ts';
 import { ADDED_TAG, OWNER_TAG } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import type { Mutation } from '../../model/change.ts';
 import { PROFILE, ROLE, ROLE_ARN, aDeletedObject, aFailure, anObject, sharedBy } from '../../testing/builders.ts';
 import { SHARED_ROLE_ARN, SHARED_ROLE_NAME } from '../../testing/fixtures.ts';
 import {
@@ -33,7 +32,7 @@ describe('roleUnused', () => {
   const using = (arn: string, name = 'theirs') => aSimulatedProfile({ name, tags: {}, podExecutionRoleArn: arn });
   const theirs = using(SHARED_ROLE_ARN);
   const checkWith = (users: RoleUsers) => roleUnused({ roleUsers: { ...NO_ROLE_USERS, usersOf: async () => users } });
-  const removalOf = (name: RoleName): Mutation => ({ kind: 'deleteRole', name });
+  const REMOVAL = { kind: 'deleteRole', name: SHARED_ROLE_NAME } as const;
 
   const nobody = roleUsers();
   const BY_THEIRS = 'keep for Fargate profile "theirs"';
@@ -43,69 +42,48 @@ describe('roleUnused', () => {
   const BY_API = 'keep for AWSFargateProfile team-a/api';
   const gone = awsWith(sharedRole, theirs);
   gone.cluster = 'gone';
-  const rows: readonly (readonly [string, RoleName, SimulatedAws, RoleUsers, expected: string, ...calls: string[]])[] =
+  const rows: readonly (readonly [string, SimulatedAws, RoleUsers, expected: string, ...calls: string[]])[] = [
+    ['no profile', awsWith(sharedRole), nobody, 'go', LIST],
+    ['a foreign profile with it', awsWith(sharedRole, theirs), nobody, BY_THEIRS, LIST, DESCRIBE],
     [
-      ['no profile', SHARED_ROLE_NAME, awsWith(sharedRole), nobody, 'go', LIST],
-      [
-        'an object that names it',
-        SHARED_ROLE_NAME,
-        gone,
-        roleUsers('team-b/api'),
-        'keep for AWSFargateProfile team-b/api',
-      ],
-      ['a foreign profile with it', SHARED_ROLE_NAME, awsWith(sharedRole, theirs), nobody, BY_THEIRS, LIST, DESCRIBE],
-      [
-        'a foreign profile with it that EKS is deleting',
-        SHARED_ROLE_NAME,
-        awsWith(sharedRole, { ...theirs, status: 'DELETING' }),
-        nobody,
-        'stop: DeletingProfile',
-        LIST,
-        DESCRIBE,
-      ],
-      [
-        'the same, under a computed name',
-        ROLE,
-        awsWith(aSimulatedRole(), aSimulatedProfile({ name: 'theirs', tags: {} })),
-        nobody,
-        BY_THEIRS,
-        LIST,
-        DESCRIBE,
-      ],
-      [
-        'a profile that this reconcile has read with another role, which EKS cannot change',
-        SHARED_ROLE_NAME,
-        awsWith(sharedRole, using('arn:other')),
-        nobody,
-        'go',
-        LIST,
-      ],
-      [
-        'the profile of the object itself, because its deletion comes first',
-        SHARED_ROLE_NAME,
-        awsWith(sharedRole, using(SHARED_ROLE_ARN, PROFILE)),
-        nobody,
-        'keep for Fargate profile "team-a_web"',
-        LIST,
-        `DescribeFargateProfile ${PROFILE}`,
-      ],
-      ['a profile of a leaving object', SHARED_ROLE_NAME, awsWith(sharedRole, ofApi), leaver, BY_API, LIST, DESCRIBE],
-      [
-        'a profile of a leaving object that EKS is deleting',
-        SHARED_ROLE_NAME,
-        awsWith(sharedRole, { ...ofApi, status: 'DELETING' }),
-        leaver,
-        BY_API,
-        LIST,
-        DESCRIBE,
-      ],
-      ['a leaving object without a profile', SHARED_ROLE_NAME, awsWith(sharedRole), leaver, 'go', LIST],
-      ['a profile in an EKS cluster that is gone', SHARED_ROLE_NAME, gone, nobody, 'go'],
-    ];
-  for (const [situation, role, aws, users, expected, ...calls] of rows)
+      'a foreign profile with it that EKS is deleting',
+      awsWith(sharedRole, { ...theirs, status: 'DELETING' }),
+      nobody,
+      'stop: DeletingProfile',
+      LIST,
+      DESCRIBE,
+    ],
+    [
+      'a profile that this reconcile has read with another role, which EKS cannot change',
+      awsWith(sharedRole, using('arn:other')),
+      nobody,
+      'go',
+      LIST,
+    ],
+    [
+      'the profile of the object itself, because its deletion comes first',
+      awsWith(sharedRole, using(SHARED_ROLE_ARN, PROFILE)),
+      nobody,
+      'keep for Fargate profile "team-a_web"',
+      LIST,
+      `DescribeFargateProfile ${PROFILE}`,
+    ],
+    ['a profile of a leaving object', awsWith(sharedRole, ofApi), leaver, BY_API, LIST, DESCRIBE],
+    [
+      'a profile of a leaving object that EKS is deleting',
+      awsWith(sharedRole, { ...ofApi, status: 'DELETING' }),
+      leaver,
+      BY_API,
+      LIST,
+      DESCRIBE,
+    ],
+    ['a leaving object without a profile', awsWith(sharedRole), leaver, 'go', LIST],
+    ['a profile in an EKS cluster that is gone', gone, nobody, 'go'],
+  ];
+  for (const [situation, aws, users, expected, ...calls] of rows)
     it(`answers "${expected}" for ${situation}`, async () => {
-      const reconcile = reconcileStateFor(aws, role === ROLE ? aDeletedObject() : named);
-      expect(describeObstacle(await checkWith(users)(removalOf(role), reconcile))).to.equal(expected);
+      const reconcile = reconcileStateFor(aws, named);
+      expect(describeObstacle(await checkWith(users)(REMOVAL, reconcile))).to.equal(expected);
       expect(reconcile.session.calls).to.deep.equal(calls);
     });
 
@@ -117,7 +95,7 @@ describe('roleUnused', () => {
       const aws = awsWith(sharedRole);
       const reconcile = reconcileStateFor(aws, named);
       aws.profiles.set('theirs', { ...using(arn) });
-      expect(describeObstacle(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), reconcile))).to.equal(expected);
+      expect(describeObstacle(await checkWith(nobody)(REMOVAL, reconcile))).to.equal(expected);
       expect(reconcile.session.calls).to.deep.equal([LIST, DESCRIBE]);
     }
   });
@@ -127,9 +105,7 @@ describe('roleUnused', () => {
     const reconcile = reconcileStateFor(aws, named);
     const own = aSimulatedProfile({ podExecutionRoleArn: SHARED_ROLE_ARN });
     aws.profiles.set(own.name, own);
-    expect(describeObstacle(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), reconcile))).to.equal(
-      'stop: ReadAgain',
-    );
+    expect(describeObstacle(await checkWith(nobody)(REMOVAL, reconcile))).to.equal('stop: ReadAgain');
   });
 
   it('ignores a profile that disappears between list and read, and a cluster that has disappeared since', async () => {
@@ -143,12 +119,12 @@ describe('roleUnused', () => {
         if (called === 'DescribeFargateProfile') vanish(aws);
         return undefined;
       };
-      expect(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), reconcile)).to.equal(undefined);
+      expect(await checkWith(nobody)(REMOVAL, reconcile)).to.equal(undefined);
     }
     const aws = awsWith(sharedRole);
     const reconcile = reconcileStateFor(aws, named);
     aws.cluster = 'gone';
-    expect(await checkWith(nobody)(removalOf(SHARED_ROLE_NAME), reconcile)).to.equal(undefined);
+    expect(await checkWith(nobody)(REMOVAL, reconcile)).to.equal(undefined);
   });
 
   const leaving = (): ReconcileState => reconcileStateFor(awsAsDesired(), aDeletedObject());
