@@ -196,14 +196,6 @@ describe('ClusterQueues', () => {
       expect(turnOf(a)).to.equal('go');
     });
 
-    it('also while the reconcile that has it takes long', async () => {
-      const [a] = putThree();
-      const sibling = world.put(deleted('d'));
-      take(sibling);
-      await clock.advance(60_000);
-      expect(turnOf(a)).to.equal('team-a_d is being deleted');
-    });
-
     it('and one in each EKS cluster', () => {
       const [a, b] = putThree();
       take(a);
