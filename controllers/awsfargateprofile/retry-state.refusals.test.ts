@@ -14,7 +14,6 @@ import { newReason } from './reasons/reasons.ts';
 import { PROFILE, ROLE } from './testing/builders.ts';
 
 const SECOND = 1_000;
-const creating = newReason('Creating', { name: 'a' });
 
 describe('a refused mutation', () => {
   const attach = (policyArn: string): Mutation => ({ kind: 'attachPolicy', name: ROLE, policyArn });
@@ -32,11 +31,6 @@ describe('a refused mutation', () => {
   it('does not hold back the same mutation under another identity', () => {
     const identity = { kind: 'AWSClusterRoleIdentity', name: 'tenant' };
     expect(refusalFor(state, mutationKey(attach('a'), identity), 1, 1)).to.equal(undefined);
-  });
-
-  it('is due when its backoff is over', () => {
-    expect(notBeforeFor(state, refusal)).to.equal(60 * SECOND);
-    expect(notBeforeFor(state, creating)).to.equal(undefined);
   });
 
   it('is forgotten after a success', () => expect(withSuccess(state)).to.deep.equal({}));

@@ -60,42 +60,21 @@ describe('RetryStore', () => {
     const quota = newReason('QuotaExceeded', { detail: 'no more' });
     store.update(anObject(), (state) => withWait(state, quota, 0));
     const handle = store.handleFor(anObject());
-    store.endSiblingWait(keyOf(anObject()), 'gone');
+    store.endSiblingWaits('team-a', 'gone', () => true);
     handle.update((state) => ({ ...state, ...SURVEYED }));
     expect(store.get(anObject())).to.deep.equal(SURVEYED);
   });
 
-  describe('endSiblingWait', () => {
-    const waitingFor = (reason: ReturnType<typeof newReason>) => {
-      const { store } = newStore();
-      store.update(anObject(), () => withWait({}, reason, 0));
-      return store;
-    };
+  it('ends the waits of the siblings, and of no other object of the namespace', () => {
+    const { store } = newStore();
     const full = newReason('QuotaExceeded', { detail: 'no more' });
-    const conflict = newReason('RoleSettingsConflict', { name: 'pods', other: 'x', settings: ['rolePath'] });
-
-    for (const [reason, change, expected] of [
-      [full, 'gone', true],
-      [full, 'changed', false],
-      [conflict, 'changed', true],
-      [newReason('WaitingForCluster', { cluster: 'x' }), 'gone', false],
-    ] as const)
-      it(`${expected ? 'ends' : 'continues'} the wait when a sibling is ${change}: ${reason.name}`, () =>
-        expect(waitingFor(reason).endSiblingWait(keyOf(anObject()), change)).to.equal(expected));
-
-    it('ends the waits of the siblings, and of no other object of the namespace', () => {
-      const { store } = newStore();
-      const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
-      for (const object of [web, api]) store.update(object, () => withWait({}, full, 0));
-      expect(store.endSiblingWaits('team-a', 'gone', ({ name }) => name === 'api')).to.deep.equal([keyOf(api)]);
-      expect(store.get(web).waiting).to.include({ name: full.name });
-    });
-
-    it('forgets the wait, so that the object is retried at once', () => {
-      const store = waitingFor(full);
-      store.endSiblingWait(keyOf(anObject()), 'gone');
-      expect(store.get(anObject())).to.deep.equal({});
-    });
+    const [web, api] = [anObject(), anObject({ metadata: { name: 'api' } })];
+    for (const object of [web, api]) store.update(object, () => withWait({}, full, 0));
+    const isSibling = ({ name }: { readonly name: string }) => name === 'api';
+    expect(store.endSiblingWaits('team-a', 'changed', isSibling), 'the room is still full').to.deep.equal([]);
+    expect(store.endSiblingWaits('team-a', 'gone', isSibling)).to.deep.equal([keyOf(api)]);
+    expect(store.get(web).waiting).to.include({ name: full.name });
+    expect(store.get(api), 'retried at once').to.deep.equal({});
   });
 
   describe('trackCluster', () => {
@@ -103,16 +82,9 @@ describe('RetryStore', () => {
     const found = { object: anObject(), cluster: { kind: 'found', object: aCluster() } } as const;
     const unknown = { object: anObject(), cluster: { kind: 'unknown', reason: 'not served' } } as const;
 
-    it('counts from the first reconcile that did not find the Cluster', () => {
+    it('counts from the first reconcile that did not find the Cluster, also while the cache cannot tell, and starts again once it was found', () => {
       const { store, at } = newStore();
       expect(store.trackCluster(absent)).to.equal(0);
-      at(20 * SECOND);
-      expect(store.trackCluster(absent)).to.equal(20 * SECOND);
-    });
-
-    it('starts again once the Cluster was found, and goes on counting while the cache cannot tell', () => {
-      const { store, at } = newStore();
-      store.trackCluster(absent);
       at(20 * SECOND);
       expect(store.trackCluster(unknown)).to.equal(undefined);
       expect(store.trackCluster(absent)).to.equal(20 * SECOND);

@@ -217,7 +217,7 @@ export class RetryStore {
       .filter((key) => isSibling(key) && this.endSiblingWait(key, change));
   }
 
-  endSiblingWait(key: ObjectKey, change: SiblingChange): boolean {
+  private endSiblingWait(key: ObjectKey, change: SiblingChange): boolean {
     const entry = this.entries.get(keyText(key));
     if (entry?.state.waiting === undefined || !isEndedBySibling(entry.state.waiting.name, change)) return false;
     this.set(key, { ...entry, state: withSuccess(entry.state) });

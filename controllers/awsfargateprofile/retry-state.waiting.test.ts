@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { EMPTY_RECORD } from '../shared/record.ts';
-import { type RetryState, NO_RETRY_STATE, withRecorded, withSuccess, withWait, waitedFor } from './retry-state.ts';
+import { type RetryState, NO_RETRY_STATE, withSuccess, withWait, waitedFor } from './retry-state.ts';
 import { newReason } from './reasons/reasons.ts';
 
 const creating = newReason('Creating', { name: 'a' });
@@ -37,10 +37,4 @@ describe('withSuccess', () => {
     const trustRejected = { generation: 1, since: 5 };
     expect(withSuccess({ ...withWait(known, creating, 1_000), trustRejected })).to.deep.equal(known);
   });
-});
-
-it('withRecorded replaces what the process has recorded, and nothing else', () => {
-  const state = withWait(withRecorded(NO_RETRY_STATE, EMPTY_RECORD), creating, 1_000);
-  const record = { ...EMPTY_RECORD, last: 5 };
-  expect(withRecorded(state, record)).to.deep.equal({ ...state, recorded: record });
 });
