@@ -246,20 +246,14 @@ describe('Reconciler', () => {
     });
 
   describe('with what it has recorded', () => {
-    const nextReconcile = async (): Promise<readonly string[]> => {
-      sync();
-      const before = session.calls.length;
-      await reconcile();
-      return session.calls.slice(before).map((call) => call.split(' ')[0] ?? '');
-    };
-
     it('remembers what another client has removed from the object', async () => {
       given();
       await reconcile();
       const { profiles, roles } = recorded();
       expect(profiles).to.have.length(1);
       api.server.storage.mergePatch(PROFILE_KIND, KEY, { metadata: { annotations: { [RECORD_ANNOTATION]: null } } });
-      await nextReconcile();
+      sync();
+      await reconcile();
       expect(recorded().profiles.map(({ id }) => id)).to.deep.equal(profiles.map(({ id }) => id));
       expect(recorded().roles.map(({ name }) => name)).to.deep.equal(roles.map(({ name }) => name));
     });
@@ -275,31 +269,14 @@ describe('Reconciler', () => {
       expect(requests).to.include('DeleteFargateProfile');
     });
 
-    for (const [situation, parts] of [
-      [
-        'while AWS has not answered a create request',
-        { record: { in: HERE, profiles: [{ name: PROFILE, requestedAt: NOW }] } },
-      ],
-      ['that has lost its record, because AWS may not have answered a request', { metadata: { annotations: {} } }],
-    ] as const)
-      it(`keeps a deleted object for a minute ${situation}`, async () => {
-        deleted(parts);
-        await nextReconcile();
-        await api.clock.advance(59_999);
-        await nextReconcile();
-        expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
-        await api.clock.advance(1);
-        await nextReconcile();
-        expect(api.server.storage.get(PROFILE_KIND, KEY)).to.equal(undefined);
-      });
-
     it('deletes a younger profile of another record when the annotation names it, among others', async () => {
       const [name, id] = ['team-a_elsewhere', 'made-elsewhere'];
       const metadata = { annotations: { [TAKE_OVER_ANNOTATION]: `other, ${id}` } };
       deleted({ metadata, record: { ...FULL_RECORD, last: NOW - 60_000 } });
       aws.profiles.set(name, aSimulatedProfile({ name, id, createdAt: NOW }));
-      const calls = await nextReconcile();
-      expect(calls.filter((call) => !/^(Get|List|Describe)/.test(call))).to.deep.equal(['DeleteFargateProfile']);
+      await reconcile();
+      const changes = session.calls.filter((call) => !/^(Get|List|Describe)/.test(call));
+      expect(changes).to.deep.equal([`DeleteFargateProfile ${name}`]);
     });
   });
 
