@@ -4,7 +4,7 @@ import { TRUST_PATIENCE, VISIBILITY_PATIENCE, updatePauseAfter } from './aws-pat
 import { isSameRoleName } from '../../pkg/fargate/names.ts';
 import { findSelectorProblem } from '../../pkg/fargate/selectors.ts';
 import { isAddedTagKey } from '../../pkg/fargate/tags/tag-drift.ts';
-import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
+import { reasonForFailure } from './aws/failure-reasons.ts';
 import { mutate } from './aws/mutate.ts';
 import { roleRecreated } from './plan/access-entry.ts';
 import { isManagedHere } from './model/owner.ts';
@@ -273,27 +273,25 @@ function reasonForRefusedEntry(
 }
 
 function reasonForChange(
-  { target, session, desired }: ReconcileState,
+  { target, session, abandonment, desired }: ReconcileState,
   mutation: Mutation,
   failure: aws.AwsFailure,
 ): Reason {
-  const { abandonment, isSpecFixed, profile, role } = desired;
+  const { isSpecFixed, profile, role } = desired;
   const denial = aws.readDenial(failure.message);
   const general = isSubnetChoiceDenied(mutation, failure, denial)
     ? newReason('SubnetChoiceDenied', { detail: aws.describeFailure(failure), denial })
-    : reasonForFailure(
-        failure,
-        callContext(target, {
-          session,
-          abandonment,
-          subnets: profile?.subnetSource,
-          isProfileGone: isRoleRemoval(mutation),
-          isBoundaryFromLimits: role?.kind === 'managed' && role.isBoundaryFromLimits,
-          isSpecFixed,
-          resource: isCreation(mutation) ? undefined : resourceOf(mutation),
-          violation: mutation.kind === 'createProfile' ? findSelectorProblem(mutation.profile.selectors) : undefined,
-        }),
-      );
+    : reasonForFailure(failure, {
+        target,
+        session,
+        abandonment,
+        subnets: profile?.subnetSource,
+        isProfileGone: isRoleRemoval(mutation),
+        isBoundaryFromLimits: role?.kind === 'managed' && role.isBoundaryFromLimits,
+        isSpecFixed,
+        resource: isCreation(mutation) ? undefined : resourceOf(mutation),
+        violation: mutation.kind === 'createProfile' ? findSelectorProblem(mutation.profile.selectors) : undefined,
+      });
   const tags = tagChangeIn(mutation);
   return tags !== undefined && general.name === 'AccessDenied'
     ? newReason('AccessDenied', { ...general.facts, tags })

@@ -30,7 +30,7 @@ import type { ProfileWriter } from '../shared/profile-writer.ts';
 import type { ServedSchema } from '../shared/crd/served-schema.ts';
 import { completeEksClusterFacts } from './aws/eks-cluster.ts';
 import { openSession } from './aws/session.ts';
-import { callContext, reasonForFailure } from './aws/failure-reasons.ts';
+import { reasonForFailure } from './aws/failure-reasons.ts';
 import { plan } from './plan/plan.ts';
 import { type DesiredInputs, desiredFor, findSpecProblem } from './desired/desired.ts';
 import type { OpenPods } from './drain/open-pods.ts';
@@ -341,19 +341,18 @@ export class Reconciler {
     work: AwsWork,
     { signal }: ReconcileContext,
   ): Promise<E.Either<Reason, Observed>> {
-    const { session, queueKey, target, unwanted, abandonment } = work;
-    const call = callContext(target, { session, abandonment });
+    const { session, queueKey, unwanted } = work;
     const { retryStore, clock, random } = this.options;
     const seen = await look(session, looking, isSurveyDue(retryStore.get(looking.object), clock.monotonic()));
-    if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, call));
+    if (E.isLeft(seen)) return E.left(reasonForFailure(seen.left, work));
     if (seen.right.depth === 'survey')
       retryStore.update(looking.object, (state) => withSurvey(state, clock.monotonic(), random));
     this.options.clusterQueues.compare(queueKey, looking.object, seen.right.profiles, ownNames(looking, seen.right));
-    const read = await this.accessEntries.complete(session, work, looking, seen.right, signal);
+    const read = await this.accessEntries.complete(work, looking, seen.right, signal);
     if (E.isLeft(read)) return read;
     const protection =
       unwanted === 'retain' ? E.right(undefined) : await readDeletionProtection(session.clusters, looking, seen.right);
-    if (E.isLeft(protection)) return E.left(reasonForFailure(protection.left, call));
+    if (E.isLeft(protection)) return E.left(reasonForFailure(protection.left, work));
     return E.right({ ...read.right, deletionProtection: protection.right });
   }
 

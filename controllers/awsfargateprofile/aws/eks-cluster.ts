@@ -7,7 +7,7 @@ import { locationOf } from '../../shared/record.ts';
 import { type CreationFacts, type Target, eksClusterNotAllowed } from '../goal/target.ts';
 import { hasChangeInProgress } from '../model/at-rest.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { callContext, reasonForFailure } from './failure-reasons.ts';
+import { reasonForFailure } from './failure-reasons.ts';
 
 const ACTIVE = 'ACTIVE';
 
@@ -34,7 +34,7 @@ export async function completeEksClusterFacts(
   if (facts.creationBlocker !== undefined || isProvisioned(object) || hasChangeInProgress(object))
     return E.right(facts);
   const described = await session.clusters.describe(name);
-  if (E.isLeft(described)) return E.left(reasonForFailure(described.left, callContext(target, { session })));
+  if (E.isLeft(described)) return E.left(reasonForFailure(described.left, { target, session }));
   const status = described.right?.status ?? ACTIVE;
   if (status === ACTIVE) return E.right(facts);
   return E.right({ ...facts, creationBlocker: newReason('WaitingForEKSCluster', { cluster: name, status }) });

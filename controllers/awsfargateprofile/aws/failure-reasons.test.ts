@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { DeadlineExceeded } from 'controller-runtime/async';
-import type { AwsFailure, CredentialsProblem, IdentityRef } from '../../../pkg/cloud/index.ts';
+import type { AwsFailure, CredentialsProblem } from '../../../pkg/cloud/index.ts';
 import { type CallContext, reasonForCredentials, reasonForFailure } from './failure-reasons.ts';
 import { conditionTypeOf, isUnreported, messageOf, pollOf } from '../reasons/reasons.ts';
-import { aFailure } from '../testing/builders.ts';
+import { ACCOUNT, TARGET, aFailure } from '../testing/builders.ts';
 
-const CONTEXT = { eksCluster: 'prod', region: 'eu-west-1', account: '111122223333', identity: undefined };
-const TENANT: IdentityRef = { kind: 'AWSClusterRoleIdentity', name: 'team-a' };
+const CONTEXT = { target: TARGET, session: { account: ACCOUNT } };
+const OF_TENANT = { target: { ...TARGET, identity: { kind: 'AWSClusterRoleIdentity', name: 'team-a' } } };
 
 const eks = (code: string, statusCode: number, message = 'x'): AwsFailure => aFailure({ code, statusCode, message });
 const iam = (operation: string, code: string, statusCode: number, message = 'x'): AwsFailure =>
@@ -139,7 +139,7 @@ describe('reasonForFailure', () => {
   });
 
   it('names the identity whose credentials AWS rejects, and the way out of a deletion', () => {
-    expect(messageFor(expiredToken, { identity: TENANT })).to.match(
+    expect(messageFor(expiredToken, OF_TENANT)).to.match(
       /^AWS rejects the credentials of AWSClusterRoleIdentity "team-a"\. Renew .* in its Secret.*\. AWS says: /,
     );
     expect(messageFor(unknownToken, { abandonment: 'retain' })).to.contain(
@@ -169,9 +169,7 @@ describe('reasonForCredentials', () => {
 
   it('says where to renew rejected credentials, also if a role identity gets them from the manager itself', () => {
     const messageFor = (whose: string): string =>
-      messageOf(
-        reasonForCredentials({ reason: 'CredentialsInvalid', message: 'no', whose }, { ...CONTEXT, identity: TENANT }),
-      );
+      messageOf(reasonForCredentials({ reason: 'CredentialsInvalid', message: 'no', whose }, OF_TENANT));
     expect(messageFor('the manager itself')).to.contain('Renew them, and restart the manager if');
     expect(messageFor('AWSClusterStaticIdentity "base"')).to.contain('in its Secret').and.not.to.contain('the manager');
   });

@@ -12,10 +12,11 @@ const CONDITION_TYPE_OF: Readonly<Partial<Record<aws.AwsService, AffectedConditi
 };
 
 export interface CallContext {
-  readonly eksCluster: string;
-  readonly region: string;
-  /** Whether the EKS cluster comes from spec.eksCluster instead of from a control plane. */
-  readonly isOfObject?: boolean;
+  readonly target: Target;
+  /** `undefined` before a session is open. */
+  readonly session?: Pick<aws.Session, 'account'>;
+  /** How a user can end the deletion while the controller has no credentials. */
+  readonly abandonment?: Abandonment | undefined;
   readonly subnets?: SubnetSource | undefined;
   readonly isBoundaryFromLimits?: boolean;
   readonly isProfileGone?: boolean;
@@ -25,31 +26,18 @@ export interface CallContext {
   readonly violation?: string | undefined;
   /** The existing resource that the call changes, such as `Fargate profile "a"`. */
   readonly resource?: string | undefined;
-  readonly account?: string;
-  /** `undefined` stands for the manager's own credentials. */
-  readonly identity: aws.IdentityRef | undefined;
-  /** How a user can end the deletion while the controller has no credentials. */
-  readonly abandonment?: Abandonment | undefined;
 }
 
-export const callContext = (
-  { clusterName, eksCluster, region, identity }: Target,
-  { session, ...facts }: { readonly session?: Pick<aws.Session, 'account'> } & Partial<CallContext> = {},
-): CallContext => ({
-  eksCluster,
-  region,
-  isOfObject: clusterName === undefined,
-  identity,
-  ...(session && { account: session.account }),
-  ...facts,
-});
+/** Whether the EKS cluster comes from spec.eksCluster instead of from a control plane. */
+const isTargetOfObject = ({ clusterName }: Target): boolean => clusterName === undefined;
 
 /** Returns why the object has no AWS session. While the manager stops, users do not see this reason. */
 export function reasonForCredentials(
   { reason, message, failure, whose, missing = '', obstacle }: aws.CredentialsProblem,
   context: CallContext,
 ): Reason {
-  const { abandonment, isOfObject = false } = context;
+  const { target, abandonment } = context;
+  const isOfObject = isTargetOfObject(target);
   const said = failure && { said: aws.describeFailure(failure) };
   switch (reason) {
     case 'Interrupted':
@@ -60,7 +48,7 @@ export function reasonForCredentials(
         ? newReason('CredentialsMissing', { detail: message, abandonment, isOfObject })
         : reasonForFailure(failure, context);
     case 'RegionInvalid':
-      return newReason('RegionInvalid', { region: context.region, abandonment, isOfObject });
+      return newReason('RegionInvalid', { region: target.region, abandonment, isOfObject });
     case 'CredentialsInvalid':
       return newReason(reason, { detail: message, whose, abandonment, ...said });
     case 'IdentityUnreadable':
@@ -86,7 +74,10 @@ export function reasonForCredentials(
  * the rate limiter held back for too long is reported immediately.
  */
 export function reasonForFailure(failure: aws.AwsFailure, context: CallContext): Reason {
-  const { region, account, abandonment, isOfObject = false } = context;
+  const { target, abandonment } = context;
+  const { region, eksCluster: cluster } = target;
+  const account = context.session?.account;
+  const isOfObject = isTargetOfObject(target);
   const detail = aws.describeFailure(failure);
   const said = {
     detail,
@@ -95,7 +86,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
   } as const;
   if (aws.isNotDispatched(failure) && !isLate(failure)) return newReason('NotNow', { because: failure.message });
   if (aws.isCredentialsInvalid(failure)) {
-    const whose = aws.credentialsName(context.identity);
+    const whose = aws.credentialsName(target.identity);
     return newReason('CredentialsInvalid', {
       detail: `AWS rejects ${aws.describeCredentials(whose)}`,
       said: detail,
@@ -123,12 +114,7 @@ export function reasonForFailure(failure: aws.AwsFailure, context: CallContext):
       abandonment,
     });
   if (aws.isClusterNotFound(failure))
-    return newReason('EKSClusterNotFound', {
-      cluster: context.eksCluster,
-      region,
-      ...(account && { account }),
-      isOfObject,
-    });
+    return newReason('EKSClusterNotFound', { cluster, region, ...(account && { account }), isOfObject });
   if (aws.isQuotaExceeded(failure))
     return failure.service === 'eks'
       ? newReason('QuotaExceeded', { detail })

@@ -6,7 +6,7 @@ import type { PursueGoal } from '../goal/goal.ts';
 import { isAtRest, hasChangeInProgress } from '../model/at-rest.ts';
 import { locationOf } from '../../shared/record.ts';
 import { type Reason, newReason } from '../reasons/reasons.ts';
-import { callContext, reasonForCredentials } from './failure-reasons.ts';
+import { reasonForCredentials } from './failure-reasons.ts';
 
 /** Fails if the credentials do not belong to the account in which the profile was created. */
 export async function openSession(
@@ -33,7 +33,7 @@ export async function openSession(
     namespace: object.metadata.namespace,
     readPriority: () => (usual === 'resync' && latest() !== seen ? 'read' : usual),
   });
-  if (E.isLeft(opened)) return E.left(reasonForCredentials(opened.left, callContext(target, { abandonment })));
+  if (E.isLeft(opened)) return E.left(reasonForCredentials(opened.left, { target, abandonment }));
   const location = locationOf(object);
   const { account } = opened.right;
   if (location.kind !== 'known' || location.account === account) return opened;

@@ -6,7 +6,7 @@ import { jsonEqual } from 'controller-runtime/json';
 import { ProfileName } from '../../../api/names.ts';
 import type { AwsFailure } from '../../../pkg/cloud/index.ts';
 import type { Tags } from '../../../pkg/fargate/tags/tag-keys.ts';
-import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
+import { reasonForFailure } from '../aws/failure-reasons.ts';
 import { type Mutation, needsSurvey, subjectOf, isCreation, isDestructive } from '../model/change.ts';
 import { newReason, reasonForSchema } from '../reasons/reasons.ts';
 import { type Guard, stop, type ReconcileState } from './guards.ts';
@@ -56,10 +56,8 @@ export function tagsUnchanged(): Guard {
   return async (mutation, reconcile) => {
     const known = tagsWithoutOwner(mutation, reconcile);
     if (known === undefined) return undefined;
-    const { session, target, desired } = reconcile;
     const tags = await readTags(mutation, reconcile);
-    if (E.isLeft(tags))
-      return stop(reasonForFailure(tags.left, callContext(target, { session, abandonment: desired.abandonment })));
+    if (E.isLeft(tags)) return stop(reasonForFailure(tags.left, reconcile));
     return jsonEqual(tags.right, known)
       ? undefined
       : stop(newReason('ReadAgain', { because: 'the tags have changed meanwhile' }));

@@ -212,7 +212,7 @@ describe('AccessEntryReader', () => {
     const using = (status: string): ProfilesAndRoles =>
       observed({ profile: aProfile({ podExecutionRoleArn: onPath.arn, status }), role: onPath });
     const complete = async (looking: Looking, seen: ProfilesAndRoles) =>
-      reader.complete(session, { target: TARGET, abandonment: undefined }, looking, seen, new AbortController().signal);
+      reader.complete({ session, target: TARGET }, looking, seen, new AbortController().signal);
     const bare = ({ depth, cluster, profiles, roles }: ProfilesAndRoles): ProfilesAndRoles => ({
       depth,
       cluster,

@@ -7,7 +7,7 @@ import { describeFailure, isRefused, partitionOf, type AwsFailure, type Session 
 import { parseRoleArn, roleArn } from '../../../pkg/fargate/arns.ts';
 import { isSameRoleName } from '../../../pkg/fargate/names.ts';
 import { roleNameOf, rolePathOf } from '../../shared/profile-names.ts';
-import { callContext, reasonForFailure } from '../aws/failure-reasons.ts';
+import { type CallContext, reasonForFailure } from '../aws/failure-reasons.ts';
 import {
   type Looking,
   type Observed,
@@ -16,12 +16,10 @@ import {
   areRolesUnread,
   foundRoles,
 } from '../model/observed-state.ts';
-import type { Target } from '../goal/target.ts';
 import { isRoleTaggedOurs } from '../model/owner.ts';
 import { roleEntryOf } from '../../shared/record.ts';
 import { isRecreated } from '../record-after-read.ts';
 import { type Reason, isUnreported, newReason } from '../reasons/reasons.ts';
-import type { Abandonment } from '../reasons/wording.ts';
 import { servesAsAsked } from './observe.ts';
 
 type Reader = Pick<Session, 'account' | 'region' | 'clusters' | 'accessEntries'>;
@@ -49,13 +47,12 @@ export class AccessEntryReader {
 
   /** Reads the access entries and the authentication mode that the reconcile needs. A Left ends the reconcile. */
   async complete(
-    session: Session,
-    { target, abandonment }: { readonly target: Target; readonly abandonment?: Abandonment | undefined },
+    context: CallContext & { readonly session: Session },
     looking: Looking,
     seen: ProfilesAndRoles,
     signal: AbortSignal,
   ): Promise<E.Either<Reason, Observed>> {
-    const context = callContext(target, { session, abandonment });
+    const { session, target } = context;
     const accessEntries: ObservedAccessEntry[] = [];
     for (const principal of entriesToRead(looking, seen, session)) {
       const role = foundRoles(seen.roles).find(({ arn }) => arn === principal);

@@ -4,7 +4,7 @@ import type { AwsFailure } from '../../../../pkg/cloud/index.ts';
 import { requiredBoundary } from '../../../../pkg/fargate/operator-limits.ts';
 import { isAddedTagKey } from '../../../../pkg/fargate/tags/tag-drift.ts';
 import { OWNER_TAG, foldCase, keepCase, tagValue } from '../../../../pkg/fargate/tags/tag-keys.ts';
-import { callContext, reasonForFailure } from '../../aws/failure-reasons.ts';
+import { reasonForFailure } from '../../aws/failure-reasons.ts';
 import type { Desired } from '../../model/desired-state.ts';
 import { isManagedHere, ownershipOf } from '../../model/owner.ts';
 import { findProfile, findRole } from '../../model/observed-state.ts';
@@ -137,12 +137,12 @@ async function findUser(
  * profile, or if a new profile of this object has appeared.
  */
 async function findProfileUsing(
-  { session, target, desired, observed }: ReconcileState,
+  reconcile: ReconcileState,
   arn: RoleArn | undefined,
   leaving: RoleUsers['leaving'] = new Map(),
 ): Promise<Obstacle | undefined> {
-  const unknown = (failure: AwsFailure): Obstacle =>
-    stop(reasonForFailure(failure, callContext(target, { session, abandonment: desired.abandonment })));
+  const { session, target, desired, observed } = reconcile;
+  const unknown = (failure: AwsFailure): Obstacle => stop(reasonForFailure(failure, reconcile));
   const listing = await session.profiles.list(target.eksCluster);
   if (E.isLeft(listing)) return unknown(listing.left);
   if (listing.right.kind === 'clusterGone') return undefined;
