@@ -16,6 +16,7 @@ import {
   patchCluster,
   patchWeb,
   putForeignProfile,
+  putInstanceProfile,
   startUntilReady,
   refuseRequests,
   serveClusters,
@@ -101,11 +102,17 @@ export const DELETION: Phases = {
     remedy: (world) => world.aws.admin.clearPlannedFailures(),
   },
   'role-blocked': {
-    title: 'a role that cannot be deleted because of a foreign inline policy',
+    title: 'a role that cannot be deleted because of a foreign inline policy and an instance profile',
     arrange: (world) =>
-      readyAndDeleted(world, () => changeRoleByHand(world, ROLE, { inlinePolicies: { 'by-hand': '{}' } })),
+      readyAndDeleted(world, () => {
+        changeRoleByHand(world, ROLE, { inlinePolicies: { 'by-hand': '{}' } });
+        putInstanceProfile(world, 'nodes', [ROLE]);
+      }),
     until: ['Stalled', 'True', 'RoleBlocked'],
-    remedy: (world) => changeRoleByHand(world, ROLE, { inlinePolicies: {} }),
+    remedy: (world) => {
+      changeRoleByHand(world, ROLE, { inlinePolicies: {} });
+      putInstanceProfile(world, 'nodes', []);
+    },
   },
   'role-use-unknown': {
     title: 'a role whose other users the manager may not list',

@@ -207,3 +207,10 @@ export function changeRoleByHand(world: SimulatedWorld, name: string, change: Pa
   if (role === undefined) throw new Error(`there is no role ${name}`);
   changeRole(role, world.clock.now(), change);
 }
+
+/** Sets the roles of an instance profile without the manager. IAM allows at most one role. */
+export function putInstanceProfile(world: SimulatedWorld, name: string, roles: readonly string[]): void {
+  const arn = `arn:aws:iam::${ACCOUNT}:instance-profile/${name}`;
+  const profile = { name, path: '/', arn, id: 'AIPAEXAMPLE', createdAt: world.clock.now(), roles };
+  world.aws.model.state.account(ACCOUNT, 'aws').instanceProfiles.set(name, profile);
+}
