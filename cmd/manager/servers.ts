@@ -14,6 +14,7 @@ import {
 } from 'controller-runtime/http';
 import { type Manager, type Runnable, ServerVersionCheck } from 'controller-runtime/manager';
 import { metricsHandler } from 'controller-runtime/metrics';
+import { NEEDED_KUBERNETES } from '../../controllers/shared/crd/needed-kubernetes.ts';
 import type { Diagnostics } from './flags/diagnostics-flags.ts';
 import type { Env } from './env.ts';
 
@@ -30,7 +31,7 @@ export function healthServer(
   address: ListenAddress,
   { client, manager, election }: Checked,
 ): readonly Runnable[] {
-  const version = new ServerVersionCheck({ client, clock, logger });
+  const version = new ServerVersionCheck({ client, clock, logger, needed: NEEDED_KUBERNETES });
   const handler = healthHandler({
     healthz: election === undefined ? [ping] : [ping, election.healthCheck],
     readyz: [ping, version, manager.readyCheck],

@@ -3,11 +3,12 @@ import { keyText, type KubeObject, type ObjectKey } from 'controller-runtime/cli
 import type { LeaseSpec } from 'controller-runtime/election';
 import type { Ms } from 'controller-runtime/env';
 import { textAt } from 'controller-runtime/json';
-import { OLDEST_MINOR, tooOld } from 'controller-runtime/manager';
+import { tooOld } from 'controller-runtime/manager';
 import { shellCommand } from 'controller-runtime/text';
 import { PROVIDER } from '../../../api/v1beta2/index.ts';
 import { writersOf } from '../../../controllers/crdkeeper/parts.ts';
 import { compareSchema } from '../../../controllers/shared/crd/crd-schema.ts';
+import { NEEDED_KUBERNETES } from '../../../controllers/shared/crd/needed-kubernetes.ts';
 import { FOREIGN_SCHEMA_REMEDY, OUR_CRD } from '../../../controllers/shared/crd/served-schema.ts';
 import { missingStoredVersions } from '../../../controllers/shared/crd/stored-versions.ts';
 import { VERSION } from '../../../pkg/version.ts';
@@ -84,9 +85,12 @@ const ELSEWHERE: Verdict = [
 ];
 
 function judgeServer(version: unknown): Verdict {
-  const problem = tooOld(version);
+  const problem = tooOld(version, NEEDED_KUBERNETES);
   if (problem !== undefined) return ['problem', problem];
-  return ['ok', `${textAt(version, 'gitVersion') ?? 'unknown'}; v1.${OLDEST_MINOR} or newer is required`];
+  return [
+    'ok',
+    `${textAt(version, 'gitVersion') ?? 'unknown'}; v1.${NEEDED_KUBERNETES.oldestMinor} or newer is required`,
+  ];
 }
 
 function checkManager({ deployment, mistake }: Manager, { deployments, managerNamespace }: ClusterFacts): Check {

@@ -8,20 +8,22 @@ import { ServerVersionCheck, tooOld } from './server-version.ts';
 
 const version = (minor: string, gitVersion = `v1.${minor}.7`): object => ({ major: '1', minor, gitVersion });
 
+const NEEDED = { oldestMinor: 30, neededBy: 'the example', remedy: 'upgrade it' };
+
 describe('tooOld', () => {
   it('names the version, the oldest supported version, and the remedy', () => {
-    expect(tooOld(version('29'))).to.equal(
-      'the API server is Kubernetes v1.29.7, but this provider needs v1.30 or newer; upgrade the management cluster',
+    expect(tooOld(version('29'), NEEDED)).to.equal(
+      'the API server is Kubernetes v1.29.7, but the example needs v1.30 or newer; upgrade it',
     );
-    expect(tooOld({ major: '1', minor: '9' })).to.match(/^the API server is Kubernetes v1\.9, /);
-    expect(tooOld(version('29+', 'v1.29.9-vendor-1234567'))).to.contain('v1.29.9-vendor-1234567');
+    expect(tooOld({ major: '1', minor: '9' }, NEEDED)).to.match(/^the API server is Kubernetes v1\.9, /);
+    expect(tooOld(version('29+', 'v1.29.9-vendor-1234567'), NEEDED)).to.contain('v1.29.9-vendor-1234567');
   });
 
   it('accepts the oldest supported version, newer versions, and versions that it does not understand', () => {
     for (const each of [version('30'), version('30+'), version('36'), { major: '2', minor: '0' }])
-      expect(tooOld(each), JSON.stringify(each)).to.equal(undefined);
+      expect(tooOld(each, NEEDED), JSON.stringify(each)).to.equal(undefined);
     for (const unknown of [undefined, {}, { major: '1' }, { major: '1', minor: 'x' }, 'ok'])
-      expect(tooOld(unknown), JSON.stringify(unknown)).to.equal(undefined);
+      expect(tooOld(unknown, NEEDED), JSON.stringify(unknown)).to.equal(undefined);
   });
 });
 
@@ -37,7 +39,8 @@ describe('ServerVersionCheck', () => {
         return respond();
       },
     };
-    const check = new ServerVersionCheck({ client: createKubeClient({ clock, transport }), clock, logger });
+    const client = createKubeClient({ clock, transport });
+    const check = new ServerVersionCheck({ client, clock, logger, needed: NEEDED });
     const stopping = new AbortController();
     const ended = check.run(stopping.signal);
     const stop = async (): Promise<void> => {
@@ -52,7 +55,7 @@ describe('ServerVersionCheck', () => {
     let minor = '29';
     const { check, clock, logger, paths, stop } = start(() => json(200, version(minor)));
     await clock.settle();
-    expect(check.check()).to.match(/^the API server is Kubernetes v1\.29\.7, but this provider needs v1\.30 or newer/);
+    expect(check.check()).to.match(/^the API server is Kubernetes v1\.29\.7, but the example needs v1\.30 or newer/);
     await clock.advance(120_000);
     expect(logger.linesWith('The API server is too old')).to.have.length(1);
     minor = '30';

@@ -6,32 +6,43 @@ import type { HealthCheck } from '../http/health.ts';
 import type { Runnable } from './runnable.ts';
 import type { KubeClient } from '../client/types.ts';
 
-/**
- * The oldest minor version of Kubernetes 1 whose API server accepts the CRD. The CRD's rules use `optionalOldSelf`,
- * which needs the feature CRDValidationRatcheting: off in 1.28 and 1.29, on since 1.30.
- */
-export const OLDEST_MINOR = 30;
 /** The version is polled so that the manager does not need a restart after an upgrade of the API server. */
 const POLL_PERIOD: Ms = 10_000;
 
+export interface NeededVersion {
+  /** The oldest supported minor version of Kubernetes 1. */
+  readonly oldestMinor: number;
+  /** The subject of the message, for example `this program`. */
+  readonly neededBy: string;
+  /** What a user can do, without a final period. */
+  readonly remedy: string;
+}
+
 /** Returns a problem if `version`, the answer to `/version`, is too old; `undefined` if it is supported or unknown. */
-export function tooOld(version: unknown): string | undefined {
+export function tooOld(version: unknown, { oldestMinor, neededBy, remedy }: NeededVersion): string | undefined {
   // Some distributions report a minor version such as "30+"; only the number counts.
   const [major, minor] = [textAt(version, 'major'), textAt(version, 'minor')].map((part) =>
     Number.parseInt(part ?? '', 10),
   );
-  if (major !== 1 || minor === undefined || Number.isNaN(minor) || minor >= OLDEST_MINOR) return undefined;
+  if (major !== 1 || minor === undefined || Number.isNaN(minor) || minor >= oldestMinor) return undefined;
   const name = textAt(version, 'gitVersion') ?? `v1.${minor}`;
-  return `the API server is Kubernetes ${name}, but this provider needs v1.${OLDEST_MINOR} or newer; upgrade the management cluster`;
+  return `the API server is Kubernetes ${name}, but ${neededBy} needs v1.${oldestMinor} or newer; ${remedy}`;
+}
+
+export interface ServerVersionCheckOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly needed: NeededVersion;
 }
 
 /** Makes the manager not ready while the API server is too old. */
 export class ServerVersionCheck implements Runnable, HealthCheck {
   readonly name = 'kubernetes-version';
-  private readonly options: { readonly client: KubeClient; readonly clock: Clock; readonly logger: Logger };
+  private readonly options: ServerVersionCheckOptions;
   private problem: string | undefined;
 
-  constructor(options: ServerVersionCheck['options']) {
+  constructor(options: ServerVersionCheckOptions) {
     this.options = options;
   }
 
@@ -43,9 +54,9 @@ export class ServerVersionCheck implements Runnable, HealthCheck {
   }
 
   private async isSupported(signal: AbortSignal): Promise<boolean> {
-    const { client, logger } = this.options;
+    const { client, logger, needed } = this.options;
     try {
-      const problem = tooOld(await client.discover('/version', { signal }));
+      const problem = tooOld(await client.discover('/version', { signal }), needed);
       if (problem !== this.problem && problem !== undefined) logger.error('The API server is too old', problem);
       this.problem = problem;
       return problem === undefined;
