@@ -5,7 +5,7 @@ import { newConnectToServer } from 'controller-runtime/kubeconfig';
 import { environmentProxies } from 'controller-runtime/network';
 import { errorMessage, shellCommand } from 'controller-runtime/text';
 import { EksClusterName } from '../../api/names.ts';
-import { findServer } from '../../controllers/shared/workload-server.ts';
+import { findServer, MAX_REQUESTS } from '../../controllers/shared/workload-server.ts';
 import { PROFILE_LABEL } from '../../pkg/fargate/fargate-pods.ts';
 import { type AwsOptions, OTHER_CREDENTIALS, openAws, requireRegion } from './aws.ts';
 import { Failure, type Io } from './io.ts';
@@ -105,7 +105,7 @@ async function openEksCluster(name: string, options: PodOptions, region: string 
     throw new Failure(`AWS has no EKS cluster ${name} in ${session.region}, account ${account}. ${OTHER_CREDENTIALS}`);
   const proxyFor = environmentProxies(io.env);
   if (E.isLeft(proxyFor)) throw new Failure(proxyFor.left);
-  const connections = newConnectToServer(proxyFor.right)(server.right);
+  const connections = newConnectToServer(proxyFor.right, MAX_REQUESTS)(server.right);
   return kubeAccess(connections, { server: server.right.url.origin, namespace: options.namespace ?? 'default' }, io);
 }
 

@@ -7,6 +7,7 @@ import { connect, KubeconfigError, loadKubeconfig, newConnectToServer } from 'co
 import { type ClosableLogger, createWinstonLogger, type Logger } from 'controller-runtime/log';
 import { environmentProxies, type ProxyChoice } from 'controller-runtime/network';
 import { escapeHidden } from 'controller-runtime/text';
+import { MAX_REQUESTS } from '../../controllers/shared/workload-server.ts';
 import { connectToAws, newManagerCredentialSource, podIdentityUri, resolveEndpoints } from '../../pkg/cloud/index.ts';
 import { VERSION } from '../../pkg/version.ts';
 import { awsRegionOf, selectNamespaces, type Env } from './env.ts';
@@ -102,7 +103,7 @@ async function connectAndRun(
     profiler: systemProfiler,
     kube,
     kubeForLease: kube.forLease,
-    connectToServer: newConnectToServer(proxyFor),
+    connectToServer: newConnectToServer(proxyFor, MAX_REQUESTS),
     aws,
     endpoints,
     credentials: newManagerCredentialSource(aws, process.env, logger),

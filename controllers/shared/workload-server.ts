@@ -13,6 +13,9 @@ export interface ServerProblem {
   readonly remedy: string;
 }
 
+/** How many requests are sent to one workload cluster at the same time. Each needs a connection. */
+export const MAX_REQUESTS = 10;
+
 /** Returns `undefined` if EKS has no such cluster. */
 export async function findServer(
   { clusters, clusterToken }: Pick<Session, 'clusters' | 'clusterToken'>,

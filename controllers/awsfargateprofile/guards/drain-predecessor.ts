@@ -6,7 +6,7 @@ import { PROFILE_LABEL } from '../../../pkg/fargate/fargate-pods.ts';
 import { type Drain, type DrainPod, drainBefore, drainingReason, nextStep, toDrainPod } from '../drain/drain.ts';
 import { type OpenPods, type PodAccess, describeProblem } from '../drain/open-pods.ts';
 import type { Drained, Mutation } from '../model/change.ts';
-import type { ServerProblem } from '../../shared/workload-server.ts';
+import { MAX_REQUESTS, type ServerProblem } from '../../shared/workload-server.ts';
 import { withDrainSince } from '../record-around-changes.ts';
 import { type LiveGuardServices, newLiveGuards } from './checks.ts';
 import { type Guard, type Obstacle, type ReconcileState, stop } from './guards.ts';
@@ -29,7 +29,6 @@ const LIST_LIMIT: Ms = 15_000;
 /** No eviction begins later than this after the first one. Each eviction has its own limit. */
 const EVICTIONS_BEGIN_WITHIN: Ms = 5_000;
 const EVICTION_LIMIT: Ms = 10_000;
-const IN_FLIGHT = 10;
 
 /**
  * If `drainTimeout` is set, moves a replaced profile's pods to its successor before the profile is deleted. Before the
@@ -143,7 +142,7 @@ async function evict(
       }
     }
   };
-  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+  await Promise.all(Array.from({ length: MAX_REQUESTS }, work));
   const inOrder = [...answers].toSorted(([a], [b]) => a - b).map(([, answer]) => answer);
   return { answers: inOrder, ...(problem && { problem }) };
 }

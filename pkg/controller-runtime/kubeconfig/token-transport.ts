@@ -19,15 +19,14 @@ export interface ServerConnections extends Transport {
 export type ConnectToServer = (access: ServerAccess) => ServerConnections;
 
 const CONNECT_TIMEOUT: Ms = 5_000;
-/** One connection for each of the ten evictions that the manager sends at the same time. */
-const MAX_CONNECTIONS = 10;
 
+/** `connections` is the largest number of open connections to one server. */
 export const newConnectToServer =
-  (proxyFor: ProxyChoice): ConnectToServer =>
+  (proxyFor: ProxyChoice, connections: number): ConnectToServer =>
   ({ url, certificateAuthority, token }) => {
     const dispatcher = newDispatcher({
       proxy: proxyFor(url),
-      connections: MAX_CONNECTIONS,
+      connections,
       connectTimeout: CONNECT_TIMEOUT,
       socket: { ca: certificateAuthority },
     });
