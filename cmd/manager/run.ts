@@ -14,6 +14,7 @@ import { CLUSTER_KIND, CONTROL_PLANE_KIND } from '../../api/external/index.ts';
 import { KIND } from '../../api/v1beta2/index.ts';
 import { awsFargateProfileControllers } from '../../controllers/awsfargateprofile/controller.ts';
 import { newOpenPods } from '../../controllers/awsfargateprofile/drain/open-pods.ts';
+import { GRANT } from '../../controllers/shared/api-rejections.ts';
 import { newCaches } from '../../controllers/shared/caches.ts';
 import { crdKeeperController } from '../../controllers/crdkeeper/controller.ts';
 import { instanceGroupController } from '../../controllers/instancegroups/controller.ts';
@@ -64,6 +65,7 @@ export async function runManager(env: Env, flags: RunFlags, registry: Registry, 
       logger,
       lease: { namespace: env.namespaces.lease, name: leaseName },
       hostname: env.hostname,
+      grant: GRANT,
       timings: flags.election.timings,
       metrics: metrics.runtime.leaderElection(leaseName),
     });

@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { GRANT, keyOf, keyText, type ObjectKey, type Resource } from 'controller-runtime/client';
+import { keyOf, keyText, type ObjectKey, type Resource } from 'controller-runtime/client';
 import type { ReconcileContext, Requeue } from 'controller-runtime/controller';
 import type { Ms } from 'controller-runtime/env';
 import type { AWSFargateProfile } from '../../api/v1beta2/index.ts';
+import { GRANT } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { findLiveBlocker, deleteProfileObject } from '../shared/live-profiles.ts';
 import { type ServedSchema, type ServedSchemaState, isLeftToOthers } from '../shared/crd/served-schema.ts';

@@ -3,6 +3,7 @@ import { type ObjectKey, type Resource, resourceName } from 'controller-runtime/
 import { Controller } from 'controller-runtime/controller';
 import type { Runnable } from 'controller-runtime/manager';
 import { Workqueue } from 'controller-runtime/queue';
+import { GRANT } from '../shared/api-rejections.ts';
 import { compareSchema } from '../shared/crd/crd-schema.ts';
 import { CRDS, OUR_CRD } from '../shared/crd/served-schema.ts';
 import { WEBHOOK_PHASES, configurationKey, configurationResource } from './parts.ts';
@@ -34,7 +35,8 @@ export function crdKeeperController(options: ControllerOptions & { readonly reco
     const store = new Store({ name: resourceName(resource), logger });
     store.onChange(() => queue.add(OUR_CRD));
     store.onChange(onChange);
-    return new Reflector({ ...rest, store, resolve: async () => resource, fieldSelector: `metadata.name=${name}` });
+    const fieldSelector = `metadata.name=${name}`;
+    return new Reflector({ ...rest, store, resolve: async () => resource, fieldSelector, grant: GRANT });
   };
   const crds = cacheOf(CRDS, OUR_CRD, ({ object }) => {
     if (compareSchema(object).kind === 'foreign') keeper.noteForeignCrd();

@@ -21,6 +21,7 @@ import type {
   IdentityRef,
 } from '../../pkg/cloud/index.ts';
 import { credentialsName } from '../../pkg/cloud/index.ts';
+import { GRANT } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 import { NAMESPACES } from '../shared/live-profiles.ts';
 import { identityRefOf } from './identity-chain.ts';
@@ -116,7 +117,7 @@ function newCache(
   resolve: (signal: AbortSignal) => Promise<Resource | undefined>,
   notify: IdentityChangeHandler,
 ): Runnable {
-  const reflector = new Reflector({ client, store, resolve, clock, random, logger });
+  const reflector = new Reflector({ client, store, resolve, clock, random, logger, grant: GRANT });
   reflector.started = async (signal) => {
     await reflector.listAttempted(signal);
     store.onSync((synced) => {

@@ -7,6 +7,7 @@ import { INSTANCE_GROUP_KIND } from '../../api/external/index.ts';
 import { WATCH_FILTER_LABEL } from '../../api/v1beta2/index.ts';
 import { INSTANCE_GROUPS } from './actions.ts';
 import { InstanceGroupReconciler } from './reconcile.ts';
+import { GRANT } from '../shared/api-rejections.ts';
 import type { ControllerOptions } from '../shared/controller-options.ts';
 
 const NAME = 'instancegroups';
@@ -27,6 +28,7 @@ export function instanceGroupController(options: ControllerOptions): {
   const kind = { ...INSTANCE_GROUPS, versions: [INSTANCE_GROUPS.version] };
   const cache = new Reflector({
     ...options,
+    grant: GRANT,
     store: groups,
     resolve: (signal) => findServed(client, kind, signal),
     ...(watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${watchFilter}` }),

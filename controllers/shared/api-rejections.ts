@@ -1,4 +1,4 @@
-import { GIVE_CREDENTIALS, GRANT, KubeError, NOT_GRANTED } from 'controller-runtime/client';
+import { GIVE_CREDENTIALS, KubeError, NOT_GRANTED } from 'controller-runtime/client';
 import { cut } from 'controller-runtime/text';
 import type { MessageParts } from './message.ts';
 import { CAPA_WEBHOOKS } from './crd/crd-schema.ts';
@@ -9,6 +9,10 @@ export interface ApiRejection {
   /** What the user can do, without the final period. */
   readonly remedy: string;
 }
+
+/** The remedy for a missing permission, without the final period. */
+export const GRANT =
+  'Apply the roles and role bindings of the manager again (config/rbac), or undo the changes that were made to them';
 
 /** In UTF-16 code units. The text of an Event can have 1024 bytes, and a remedy follows. */
 const MAX_MESSAGE = 600;

@@ -39,6 +39,7 @@ import {
   decodeAWSFargateProfile,
 } from '../../api/v1beta2/index.ts';
 import { defaultEksClusterName } from '../../pkg/fargate/names.ts';
+import { GRANT } from './api-rejections.ts';
 import { controlPlaneReference } from './control-plane/joined-control-plane.ts';
 import { formatLocation, readRecord } from './record.ts';
 import { usedRoleNamesOf } from './profile-names.ts';
@@ -110,8 +111,9 @@ export function newCaches(options: CachesOptions): Caches {
     findServed(client, { group, plural, versions }, signal);
   const findControlPlanes = served(CONTROL_PLANE_GROUP, CONTROL_PLANE_PLURAL, [CONTROL_PLANE_VERSION]);
   const findClusters = served(CLUSTER_GROUP, CLUSTER_PLURAL, CLUSTER_VERSIONS);
+  const shared = { ...options, grant: GRANT };
   const profileReflector = new Reflector({
-    ...options,
+    ...shared,
     store: profiles,
     resolve: served(GROUP, PLURAL, [VERSION]),
     ...(watchFilter !== undefined && { labelSelector: `${WATCH_FILTER_LABEL}=${watchFilter}` }),
@@ -126,12 +128,12 @@ export function newCaches(options: CachesOptions): Caches {
     runnables: [
       profileReflector,
       new Reflector({
-        ...options,
+        ...shared,
         store: clusters,
         resolve: async (signal) => (clusterResource = await findClusters(signal)),
       }),
       new Reflector({
-        ...options,
+        ...shared,
         store: controlPlanes,
         resolve: async (signal) => (controlPlaneResource = await findControlPlanes(signal)),
       }),

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { ByteStream } from '../testing/byte-stream.ts';
 import { json, text } from '../testing/fake-api-server.ts';
-import { newFakeApiEnvironment, type FakeApiEnvironment } from '../testing/fixtures.ts';
+import { GRANT, newFakeApiEnvironment, type FakeApiEnvironment } from '../testing/fixtures.ts';
 import {
   listsOf,
   startReflector,
@@ -99,8 +99,6 @@ describe('Reflector', () => {
     const environment = newFakeApiEnvironment();
     const forbidden =
       'widgets.example.org is forbidden: User "example" cannot list resource "widgets" in API group "example.org" at the cluster scope';
-    const remedy =
-      'Apply the roles and role bindings of the manager again (config/rbac), or undo the changes that were made to them';
     environment.server.intercept = ({ path }) =>
       path.includes('/widgets?')
         ? json(403, { kind: 'Status', code: 403, reason: 'Forbidden', message: forbidden })
@@ -110,8 +108,8 @@ describe('Reflector', () => {
     // After the first failure `currentProblem()` returns the error, even while the reflector tries to list the objects
     // again.
     await clock.advance(20_000);
-    expect(reflector.currentProblem()).to.equal(`listing widgets.example.org: ${forbidden}. ${remedy}`);
-    expect(logger.linesWith('The reflector failed and will try again')[0]?.keys).to.include({ remedy });
+    expect(reflector.currentProblem()).to.equal(`listing widgets.example.org: ${forbidden}. ${GRANT}`);
+    expect(logger.linesWith('The reflector failed and will try again')[0]?.keys).to.include({ remedy: GRANT });
     environment.server.intercept = () => undefined;
     await clock.runUntil(() => store.synced, { limitMs: 30_000 });
     await clock.settle();

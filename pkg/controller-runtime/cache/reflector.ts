@@ -5,14 +5,14 @@ import type { Logger } from '../log/logger.ts';
 import type { Random } from '../env/random.ts';
 import { isExpired } from '../client/errors.ts';
 import { PAGE_SIZE } from '../client/pages.ts';
-import { remedyOf } from '../client/permission-remedies.ts';
+import { type GrantOption, remedyOf } from '../client/permission-remedies.ts';
 import { REQUEST_DEADLINE } from '../client/requests/api-requests.ts';
 import { initialState, step } from './reflector-state.ts';
 import type { ListingState, ReflectorInput, ReflectorState, StoreEffect, Watching } from './reflector-state.ts';
 import type { Store, Unreadable } from './store.ts';
 import type { KubeClient, Resource, Selection, WatchEvent } from '../client/types.ts';
 
-export interface ReflectorOptions extends Selection {
+export interface ReflectorOptions extends Selection, GrantOption {
   readonly client: KubeClient;
   readonly store: Store;
   /**
@@ -246,7 +246,7 @@ export class Reflector {
     }
     if (after.kind === 'backingOff') {
       const error = errorMessage(after.error);
-      const remedy = remedyOf(after.error);
+      const remedy = remedyOf(after.error, this.options);
       this.problem = { reason: remedy === undefined ? error : `${error}. ${remedy}` };
       const failure = { ...keys, doing: before.kind, failures: after.failures, error, ...(remedy && { remedy }) };
       // An expired resourceVersion is normal after a watch was interrupted for some minutes.

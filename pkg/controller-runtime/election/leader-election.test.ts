@@ -3,6 +3,7 @@ import { MemoryLogger } from '../testing/memory-logger.ts';
 import { formatMicroTime } from '../env/timestamp.ts';
 import { createKubeClient } from '../client/client.ts';
 import { json } from '../testing/fake-api-server.ts';
+import { GRANT } from '../testing/fixtures.ts';
 import { LeaderElection } from './leader-election.ts';
 import type { ElectionTimings } from './timings.ts';
 import {
@@ -133,20 +134,28 @@ describe('A candidate', () => {
     expect(candidate.state).to.equal('leading');
   });
 
-  it('logs a remedy when its namespace does not exist, and keeps trying', async () => {
-    const candidate = environment.candidate();
-    const message = `namespaces "${LEASE.namespace}" not found`;
-    candidate.intercept = ({ method }) =>
-      method === 'POST' ? json(404, { kind: 'Status', code: 404, reason: 'NotFound', message }) : undefined;
-    candidate.start();
-    await environment.clock.settle();
-    const [line] = candidate.logger.linesWith('Failed to acquire the lease');
-    expect(line?.error).to.have.property('message').that.contains(message);
-    expect(line?.keys).to.include({ remedy: `Create namespace ${LEASE.namespace}` });
-    candidate.intercept = () => undefined;
-    await environment.clock.advance(4_400);
-    expect(candidate.state).to.equal('leading');
-  });
+  for (const [situation, code, message, remedy] of [
+    [
+      'its namespace does not exist',
+      404,
+      `namespaces "${LEASE.namespace}" not found`,
+      `Create namespace ${LEASE.namespace}`,
+    ],
+    ['it lacks a permission', 403, 'User "example" cannot create resource "leases"', GRANT],
+  ] as const)
+    it(`logs a remedy when ${situation}, and keeps trying`, async () => {
+      const candidate = environment.candidate();
+      candidate.intercept = ({ method }) =>
+        method === 'POST' ? json(code, { kind: 'Status', code, message }) : undefined;
+      candidate.start();
+      await environment.clock.settle();
+      const [line] = candidate.logger.linesWith('Failed to acquire the lease');
+      expect(line?.error).to.have.property('message').that.contains(message);
+      expect(line?.keys).to.include({ remedy });
+      candidate.intercept = () => undefined;
+      await environment.clock.advance(4_400);
+      expect(candidate.state).to.equal('leading');
+    });
 
   it('stops at once and leaves the lease of another process unchanged', async () => {
     environment.write(heldLease('pod-0'));

@@ -5,7 +5,7 @@ import type { Random } from '../env/random.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../client/errors.ts';
 import type { EventRecorder } from '../events/events.ts';
 import { keyText } from '../client/object-key.ts';
-import { remedyOf } from '../client/permission-remedies.ts';
+import { type GrantOption, remedyOf } from '../client/permission-remedies.ts';
 import type { KubeClient, KubeObject, ObjectKey } from '../client/types.ts';
 import type { HealthCheck } from '../http/health.ts';
 import type { LeaderElectionMetrics } from '../metrics/metrics.ts';
@@ -20,7 +20,7 @@ export interface Leadership {
   remaining(): Ms;
 }
 
-export interface LeaderElectionOptions {
+export interface LeaderElectionOptions extends GrantOption {
   readonly kube: KubeClient;
   readonly clock: Clock;
   readonly random: Random;
@@ -185,7 +185,7 @@ export class LeaderElection implements Leadership {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof LeadershipLost) throw error;
-      const remedy = remedyOf(error);
+      const remedy = remedyOf(error, this.options);
       const keys = remedy === undefined ? {} : { remedy };
       if (this.state.kind === 'leading') this.logger.error('Failed to renew the lease', error, keys);
       else if (isConflict(error) || isAlreadyExists(error)) this.logger.info('Another candidate was faster');

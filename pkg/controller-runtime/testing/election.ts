@@ -6,6 +6,7 @@ import { SeededRandom } from './seeded-random.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import { createKubeClient } from '../client/client.ts';
 import { keyOf, keyText } from '../client/object-key.ts';
+import { GRANT } from './fixtures.ts';
 import { FakeApiServer, text, type Intercept } from './fake-api-server.ts';
 import type { TransportRequest } from '../client/transport.ts';
 import type { KubeObject } from '../client/types.ts';
@@ -71,6 +72,7 @@ export class Candidate {
       logger: this.logger,
       lease: LEASE,
       hostname,
+      grant: GRANT,
       metrics: new Metrics(this.registry).leaderElection(LEASE.name),
       recorder: {
         record: ({ kind, metadata }, type, reason, message) =>

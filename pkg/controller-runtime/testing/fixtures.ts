@@ -58,6 +58,9 @@ export function widget(
   };
 }
 
+/** The remedy of the tests for a missing permission. */
+export const GRANT = 'Apply the roles of the example again';
+
 /** Returns the KubeError with which the promise rejects. */
 export async function failureOf(promise: Promise<unknown>): Promise<KubeError> {
   const failure = await promise.then(

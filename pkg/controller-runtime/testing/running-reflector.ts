@@ -3,7 +3,7 @@ import { MemoryLogger } from './memory-logger.ts';
 import { findServed } from '../client/discovery.ts';
 import { Reflector } from '../cache/reflector.ts';
 import { Store, type Change } from '../cache/store.ts';
-import type { FakeApiEnvironment } from './fixtures.ts';
+import { type FakeApiEnvironment, GRANT } from './fixtures.ts';
 
 export interface RunningReflector extends FakeApiEnvironment {
   readonly store: Store;
@@ -39,7 +39,7 @@ export function startReflector(environment: FakeApiEnvironment): RunningReflecto
   store.onChange((change) => changes.push(textOf(change)));
   const resolve = (signal: AbortSignal) =>
     findServed(client, { group: 'example.org', plural: 'widgets', versions: ['v2', 'v1'] }, signal);
-  const reflector = new Reflector({ client, store, resolve, clock, random, logger });
+  const reflector = new Reflector({ client, store, resolve, clock, random, logger, grant: GRANT });
   const controller = new AbortController();
   const ended = reflector.run(controller.signal);
   const stop = async (): Promise<void> => {
