@@ -14,12 +14,12 @@ const rejection = (promise: Promise<unknown>): Promise<unknown> =>
 describe('deadline', () => {
   it('aborts after its limit, and names the operation', async () => {
     const clock = new VirtualClock();
-    const { signal } = deadline(clock, 10_000, undefined, 'describing the profile');
+    const { signal } = deadline(clock, 10_000, undefined, 'getting the widget');
     await clock.advance(9_999);
     expect(signal.aborted).to.equal(false);
     await clock.advance(1);
     expect(signal.reason).to.be.instanceOf(DeadlineExceeded);
-    expect(signal.reason).to.have.property('message', 'describing the profile: no result within 10 s');
+    expect(signal.reason).to.have.property('message', 'getting the widget: no result within 10 s');
   });
 
   it('aborts with the reason of its parent, and then leaves no timer or listener', async () => {

@@ -229,7 +229,7 @@ describe('connect', () => {
     });
 
     it('reports a plugin that fails, and runs it again for the next request', async () => {
-      open(plugin('echo "no such profile" >&2; exit 7'));
+      open(plugin('echo "no such user" >&2; exit 7'));
       expect(errorMessage(await send().catch((error: unknown) => error))).to.match(
         /^reading the credentials of kubeconfig \S+: the exec plugin "\S+\/plugin\.sh" failed with exit code 7\. Run it in a shell to see what it prints, which is not shown here because it may contain secrets$/,
       );

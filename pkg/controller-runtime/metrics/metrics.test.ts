@@ -3,7 +3,6 @@ import { Registry } from 'prom-client';
 import { cacheMetrics, Metrics } from './metrics.ts';
 import type { Runnable } from '../manager/runnable.ts';
 
-// test/integration/manager/rbac.test.ts compares all names with docs/metrics.md.
 describe('The metrics', () => {
   it('have the labels and buckets of controller-runtime and client-go', async () => {
     const registry = new Registry();

@@ -92,7 +92,7 @@ export const string = (docs: StringDocs = {}): Field<string> =>
 
 declare const brand: unique symbol;
 
-/** A nominal type: the compiler refuses, for example, a RoleName where a ProfileName is expected. */
+/** A nominal type: the compiler refuses, for example, a UserName where a GroupName is expected. */
 export type Brand<A, Name extends string> = A & { readonly [brand]: Name };
 
 /** The codec of a string with a nominal type. It accepts any string; other code validates length and characters. */
