@@ -6,7 +6,7 @@ import { resourceName } from '../client/requests/paths.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../client/transport.ts';
 import type { KubeObject, ObjectKey } from '../client/types.ts';
 import { BUILT_IN, discoveryDocument } from './fake-kinds.ts';
-import { matchesSelector, FakeWatch, inVersion, newStatus, type Target } from './fake-watch.ts';
+import { matchesSelector, FakeWatch, inVersion, newStatus, refuseUnknownSelectors, type Target } from './fake-watch.ts';
 import {
   FakeStorage,
   apiVersionOf,
@@ -139,6 +139,7 @@ export class FakeApiServer implements Transport {
     switch (request.method) {
       case 'GET':
         if (key.name !== '') return json(200, shown(this.found(kind, key)));
+        refuseUnknownSelectors(url.searchParams);
         return url.searchParams.get('watch') === 'true'
           ? this.watch(target, url.searchParams, request.signal)
           : json(200, this.page(target, url.searchParams));

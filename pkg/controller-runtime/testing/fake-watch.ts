@@ -2,7 +2,14 @@ import { textAt } from '../json/record.ts';
 import type { Clock, Ms, Timer } from '../env/clock.ts';
 import type { KubeObject, ObjectKey } from '../client/types.ts';
 import { ByteStream } from './byte-stream.ts';
-import { apiVersionOf, type FakeJson, type FakeKind, type FakeStorage, type StoredEvent } from './fake-storage.ts';
+import {
+  apiVersionOf,
+  FakeStorageError,
+  type FakeJson,
+  type FakeKind,
+  type FakeStorage,
+  type StoredEvent,
+} from './fake-storage.ts';
 
 /** The time between two bookmarks of a watch: about a minute in kube-apiserver. */
 const BOOKMARK_PERIOD: Ms = 60_000;
@@ -161,19 +168,35 @@ export const newStatus = (code: number, reason: string, message: string): FakeJs
  * (only metadata.name and involvedObject.uid) of a request.
  */
 export function matchesSelector(parameters: URLSearchParams, object: KubeObject): boolean {
-  const { metadata } = object;
-  const fields: Readonly<Record<string, string | undefined>> = {
-    'metadata.name': metadata.name,
-    'involvedObject.uid': textAt(object['involvedObject'], 'uid'),
-  };
-  return fits(parameters.get('labelSelector'), metadata.labels ?? {}) && fits(parameters.get('fieldSelector'), fields);
+  const fields = Object.fromEntries(Object.entries(FIELDS).map(([name, read]) => [name, read(object)]));
+  const labels = object.metadata.labels ?? {};
+  return fits(parameters.get('labelSelector'), labels) && fits(parameters.get('fieldSelector'), fields);
 }
 
-function fits(selector: string | null, values: Readonly<Record<string, string | undefined>>): boolean {
-  const requirements = (selector ?? '').split(',').filter((requirement) => requirement !== '');
-  return requirements.every((requirement) => {
-    const [, name = '', operator, value] = /^([^!=]+)(?:(!?=)(.*))?$/.exec(requirement) ?? [];
+const FIELDS: Readonly<Record<string, (object: KubeObject) => string | undefined>> = {
+  'metadata.name': ({ metadata }) => metadata.name,
+  'involvedObject.uid': (object) => textAt(object['involvedObject'], 'uid'),
+};
+
+/** Refuses a request whose selectors {@link matchesSelector} would misunderstand, so that a test fails. */
+export function refuseUnknownSelectors(parameters: URLSearchParams): void {
+  const fields = requirementsIn(parameters.get('fieldSelector'));
+  const isKnown = (text: string): boolean => Object.hasOwn(FIELDS, REQUIREMENT.exec(text)?.[1] ?? '');
+  const unknown =
+    requirementsIn(parameters.get('labelSelector')).find((text) => !REQUIREMENT.test(text)) ??
+    fields.find((text) => !isKnown(text));
+  if (unknown !== undefined)
+    throw new FakeStorageError(400, 'BadRequest', `the fake API server does not support the selector ${unknown}`);
+}
+
+const REQUIREMENT = /^([\w./-]+)(?:(!?=)([^=]*))?$/;
+
+const requirementsIn = (selector: string | null): readonly string[] =>
+  (selector ?? '').split(',').filter((requirement) => requirement !== '');
+
+const fits = (selector: string | null, values: Readonly<Record<string, string | undefined>>): boolean =>
+  requirementsIn(selector).every((requirement) => {
+    const [, name = '', operator, value] = REQUIREMENT.exec(requirement) ?? [];
     if (operator === undefined) return values[name] !== undefined;
     return (values[name] === value) === (operator !== '!=');
   });
-}
