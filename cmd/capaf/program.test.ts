@@ -34,6 +34,14 @@ describe('the command line', () => {
       expect(message).to.equal('kubeconfig /nowhere: no such file');
     });
 
+  it('ends with an error if capaf status is to show named objects in all namespaces', async () => {
+    const message = await run('status', 'web', '-A').then(
+      ({ text }) => text,
+      ({ message: text }: Error) => text,
+    );
+    expect(message).to.equal('the objects with these names are in one namespace; name it with -n instead of -A');
+  });
+
   it('says that an import needs the namespace of the objects', async () => {
     const { text } = await run('import', '--help');
     expect(text).to.match(/-n, --namespace <name> +required: the namespace of the objects/);
