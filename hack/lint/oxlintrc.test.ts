@@ -85,6 +85,11 @@ const refused: readonly { readonly file: string; readonly source: string; readon
     code: 'status-is-report',
   },
   {
+    file: 'controllers/awsfargateprofile/taken-typed.ts',
+    source: `interface AWSFargateProfile { readonly status: string }\nexport const of = ({ status }: AWSFargateProfile): string => status;`,
+    code: 'status-is-report',
+  },
+  {
     file: 'controllers/awsfargateprofile/destructured.ts',
     source: `export function of(object: { readonly status: string }): string { const { status } = object; return status; }`,
     code: 'status-is-report',
