@@ -89,11 +89,7 @@ export async function createEksClusters({ aws, controlPlane }: DemoEnvironment, 
     await aws.createCluster({
       name: spec.eksClusterName,
       region: spec.region,
-      subnets: spec.network.subnets.map(({ resourceID: id, isPublic, availabilityZone }) => ({
-        id,
-        isPublic,
-        availabilityZone,
-      })),
+      subnets: spec.network.subnets.map(({ resourceID: id, isPublic }) => ({ id, isPublic })),
     });
     const path = `/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/${metadata.namespace}/awsmanagedcontrolplanes`;
     await controlPlane.api.patch(`${path}/${metadata.name}/status`, { status: { ready: true } });
@@ -113,11 +109,7 @@ interface AWSManagedControlPlane {
     readonly eksClusterName: string;
     readonly region: string;
     readonly network: {
-      readonly subnets: readonly {
-        readonly resourceID: string;
-        readonly isPublic: boolean;
-        readonly availabilityZone: string;
-      }[];
+      readonly subnets: readonly { readonly resourceID: string; readonly isPublic: boolean }[];
     };
   };
 }
