@@ -37,7 +37,7 @@ import {
 import type { AccessEntryView, ClusterView, ProfileView, RoleView } from './views.ts';
 
 export const defaultAccount = '123456789012';
-export const defaultRegion = 'us-east-1';
+const defaultRegion = 'us-east-1';
 
 /**
  * The account and region of an AWS resource. If the account or the region is undefined, the AWS emulator uses its

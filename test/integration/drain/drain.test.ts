@@ -17,7 +17,7 @@ describe('a drain on a real workload cluster', () => {
   const page = takeBlocks('docs/drain.md', import.meta.url);
 
   before(async () => {
-    scene = await DrainScene.start(world, ['capaf-drain']);
+    scene = await DrainScene.start(world);
     ({ workload } = scene);
     const { spec } = parse(page.next('drainTimeout')) as { spec: object };
     await scene.apply({ selectors: [{ namespace: 'default' }], ...spec });

@@ -27,7 +27,7 @@ export interface Replicas {
  * How the workload cluster's API server behaves. `silent`: it never answers. `endless`: its list of pods never ends.
  * `huge`: an answer is larger than the client accepts. `wrong`: a pod in its list has fields of a wrong type.
  */
-export type Mood = 'works' | 'silent' | 'unauthorized' | 'forbidden' | 'endless' | 'huge' | 'wrong';
+type Mood = 'works' | 'silent' | 'unauthorized' | 'forbidden' | 'endless' | 'huge' | 'wrong';
 
 /**
  * A workload cluster: its API server, its ReplicaSets and its kubelets. A pod that is evicted ends after its grace

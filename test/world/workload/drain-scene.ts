@@ -27,13 +27,10 @@ export class DrainScene {
     this.workload = workload;
   }
 
-  /**
-   * Starts the workload cluster, and the manager in `world`. `World.finish` stops them. `groups` are the groups of the
-   * manager's identity in the workload cluster.
-   */
-  static async start(world: World, groups: readonly string[]): Promise<DrainScene> {
+  /** Starts the workload cluster, and the manager in `world`. `World.finish` stops them. */
+  static async start(world: World): Promise<DrainScene> {
     await world.createEksCluster('prod');
-    const workload = await WorkloadCluster.start(world.aws.admin, { name: EKS_CLUSTER, groups });
+    const workload = await WorkloadCluster.start(world.aws.admin, { name: EKS_CLUSTER });
     world.addCleanup(() => workload.stop());
     await workload.startControllers();
     await world.startManager();
