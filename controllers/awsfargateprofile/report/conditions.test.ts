@@ -3,9 +3,12 @@ import { isAbout } from '../model/change.ts';
 import type { CompletedReconcile } from '../model/result.ts';
 import { type AffectedConditionType, type Reason, messageOf, newReason } from '../reasons/reasons.ts';
 import { ATTEMPTS_UNTIL_STALLED } from '../reasons/definition.ts';
+import { conditionOf } from './condition-list.ts';
+import { announcedBy } from './events.ts';
 import { statusAfter } from './status.ts';
 import {
   ACCOUNT,
+  FULL_RECORD,
   PROFILE,
   PROFILE_TAGS,
   ROLE,
@@ -98,6 +101,31 @@ describe('conditionsAfter', () => {
     const afterOutage = anObject({ status: statusAfter(observedReconcile({ object: stalled, end: outage })) });
     const problem = newReason('CAPAServesProfiles', { webhook: 'x' });
     expect(messageAfter(afterOutage, problem), 'after the outage').to.equal(noticed);
+  });
+
+  it('keeps the message of Ready about a replacement when Stalled no longer shows a problem', () => {
+    const kept = newReason('PredecessorKept', REASON_EXAMPLES.PredecessorKept);
+    const denied = newReason('AccessDenied', REASON_EXAMPLES.AccessDenied);
+    const before = statusAfter(observedReconcile({ object: ready(), notices: [kept, denied] }));
+    expect(conditionsOf(before)).to.include({ Ready: 'True / PredecessorKept', Stalled: 'True / AccessDenied' });
+    const after = statusAfter(completedReconcile({ object: anObject({ status: before }), end: outage }));
+    expect(conditionsOf(after)).to.include({ Stalled: 'False / NotStalled' });
+    expect(conditionOf(after.conditions, 'Ready')).to.deep.equal(conditionOf(before.conditions, 'Ready'));
+  });
+
+  it('keeps the advice in the message of Ready when a problem begins', () => {
+    const health = [{ code: 'AccessDenied', message: 'no', resourceIds: ['x'] }];
+    const profile = aProfile({ health });
+    const healthy = observedReconcile({ object: ready(), seen: observed({ profile, role: aRole() }) });
+    const object = anObject({ status: statusAfter(healthy), record: FULL_RECORD });
+    const advised = conditionOf(object.status?.conditions, 'Ready')?.message ?? '';
+    expect(advised).to.contain('EKS reports health issues');
+    const end = newReason('OwnershipTagMissing', REASON_EXAMPLES.OwnershipTagMissing);
+    const seen = observed({ profile: { ...profile, tags: {} }, role: aRole() });
+    const stalled = { ...observedReconcile({ object, end, seen }), announced: announcedBy(healthy) };
+    expect(conditionOf(statusAfter(stalled).conditions, 'Ready')?.message).to.equal(
+      advised.replace('ACTIVE and matches the spec', 'ACTIVE, but condition Stalled shows a problem'),
+    );
   });
 
   it('sets Reconciling while a CREATE_FAILED profile is retried, and Stalled after several retries', () => {
