@@ -214,6 +214,17 @@ describe('Reconciler', () => {
       expect(recorded().in.kind).to.equal(isRecorded ? 'known' : 'none');
     });
 
+  it('has written the location into the record before the first change, and does not remove it', async () => {
+    given();
+    const changes: string[] = [];
+    session.onCall = (operation) => {
+      if (!/^(?:Get|List|Describe)/.test(operation)) changes.push(`${operation}: ${recorded().in.kind}`);
+      return undefined;
+    };
+    await reconcile();
+    expect(changes).to.deep.equal(['CreateRole: known', 'AttachRolePolicy: known', 'CreateFargateProfile: known']);
+  });
+
   it('calls no AWS API for an object that the cache does not have yet, or that is gone', async () => {
     requests.length = 0;
     retryStore.update(anObject(), () => ({ surveyed: { until: 5 } }));
