@@ -67,12 +67,15 @@ describe('reportUndecodable', () => {
     expect(told).to.deep.equal([{ type: 'Warning', reason: 'InvalidObject', message: WORDS }]);
   });
 
-  it('records one event and writes the same status once', async () => {
+  it('records one event per spec, and writes the same status once', async () => {
     await report(broken());
     const { resourceVersion } = now().metadata;
     await report(now());
     expect(now().metadata.resourceVersion).to.equal(resourceVersion);
     expect(told).to.have.length(1);
+    api.server.storage.mergePatch(PROFILE_KIND, keyOf(now()), { spec: { roleName: 7 } });
+    await report(now());
+    expect(told, 'with another spec').to.have.length(2);
   });
 
   for (const [what, status] of [
