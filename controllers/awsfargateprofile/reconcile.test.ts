@@ -320,6 +320,17 @@ describe('Reconciler', () => {
         expect(now().metadata.finalizers).to.deep.equal([FINALIZER]);
       });
 
+    for (const paused of [false, true])
+      it(`${paused ? 'keeps' : 'releases'} a deleted object without AWS resources if the API server shows ${paused ? 'a' : 'no'} pause of its Cluster`, async () => {
+        deleted(nowhere);
+        credentialsProblem = refused;
+        // The cache does not show the pause yet.
+        api.server.storage.mergePatch(CLUSTER, { ...KEY, name: 'prod' }, { spec: { paused } });
+        await reconcile();
+        expect(api.server.storage.get(PROFILE_KIND, KEY) !== undefined).to.equal(paused);
+        expect(recordedEvents).to.deep.equal(paused ? [] : ['ReleasedWithoutCredentials']);
+      });
+
     it('looks for a profile in AWS before it ends such a deletion with credentials', async () => {
       deleted(nowhere);
       await reconcile();
