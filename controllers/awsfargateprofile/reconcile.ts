@@ -270,8 +270,8 @@ export class Reconciler {
   }
 
   /**
-   * Adds the control plane's finalizer, opens a session with the object's identity, and collects everything but the
-   * facts in AWS that decides what is desired. A Left ends the reconcile.
+   * Adds the control plane's finalizer, opens a session with the object's identity, and collects what decides about the
+   * desired profile and role, except for what `observe` reads. A Left ends the reconcile.
    */
   private async openAws(
     object: AWSFargateProfile,
@@ -385,14 +385,14 @@ export class Reconciler {
     const { retryStore } = this.options;
     const planned = plan(desired, observed);
     const hasChanges = planned.changes.length + planned.leftovers.length > 0;
-    // If EKS has no such cluster, the account may be wrong, so only a change records it.
-    const isThere = hasChanges || (observed.cluster === 'there' && hasAnythingInAws(desired));
+    // If EKS has no such cluster, the account may be wrong, so the location is recorded only for a change.
+    const isLocated = hasChanges || (observed.cluster === 'there' && hasAnythingInAws(desired));
     const known = isDeleting(before) ? desired.record : withoutDeletion(desired.record);
     const execution: Execution = { end: 'inSync', steps: [], notices: [], kept: [...planned.kept] };
     const state: ReconcileState = {
       ...work,
       object: before,
-      record: isThere ? located(known, desired, work.target.identity) : known,
+      record: isLocated ? located(known, desired, work.target.identity) : known,
       observed,
       desired,
       plan: planned,

@@ -195,7 +195,7 @@ function withCheckedRole(
   return [...others, entry];
 }
 
-/** The record lists all profiles of this object except those of another copy. */
+/** The record lists all profiles of this object, except those in `elsewhere`. */
 export const hasAnythingInAws = ({ record, elsewhere }: Pick<Desired, 'record' | 'elsewhere'>): boolean =>
   record.in.kind !== 'none' || record.profiles.length > 0 || record.roles.length > 0 || elsewhere.length > 0;
 
