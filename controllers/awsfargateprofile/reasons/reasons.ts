@@ -12,6 +12,7 @@ import {
 import { pollEvery } from './delays.ts';
 import { capitalized } from './wording.ts';
 import { AWS_CALL_REASONS } from './aws-errors.ts';
+import { SPEC_REASONS } from './spec.ts';
 import { EKS_CLUSTER_REASONS } from './eks-cluster.ts';
 import { PROFILE_REASONS } from './fargate-profile.ts';
 import { ROLE_REASONS } from './iam-role.ts';
@@ -42,6 +43,7 @@ export type { Nature, AffectedConditionType, SiblingChange } from './definition.
 /** Each key is the `reason` of a condition. Conditions, requeues, docs/conditions.md, and tests use this table. */
 export const REASONS = {
   ...KUBERNETES_REASONS,
+  ...SPEC_REASONS,
   ...CREDENTIAL_REASONS,
   ...AWS_CALL_REASONS,
   ...EKS_CLUSTER_REASONS,
@@ -86,7 +88,7 @@ export const natureOf = ({ name }: Reason): Nature => TABLE[name].nature;
  * reason that is found in AWS.
  */
 export const isKubernetesReason = (reason: string | undefined): boolean =>
-  reason !== undefined && Object.hasOwn(KUBERNETES_REASONS, reason);
+  reason !== undefined && (Object.hasOwn(KUBERNETES_REASONS, reason) || Object.hasOwn(SPEC_REASONS, reason));
 
 export const isEndedBySibling = (reason: ReasonName, news: SiblingChange): boolean => {
   const { endedBySibling } = TABLE[reason];
