@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { FargateProfile } from '../../../pkg/cloud/index.ts';
-import { VCPU_QUOTA } from '../../../pkg/fargate/pod-events.ts';
+import { VCPU_QUOTA } from '../../../pkg/fargate/pod-fixes.ts';
 import type { Answer } from '../aws.ts';
 import { type Check, type Verdict, line } from './check.ts';
 import type { AwsFacts, Quotas } from './read-aws.ts';

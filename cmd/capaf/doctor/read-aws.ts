@@ -13,7 +13,7 @@ import {
 } from '../../../pkg/cloud/index.ts';
 import { clusterArn } from '../../../pkg/fargate/arns.ts';
 import { profileNameFor, roleNameFor } from '../../../pkg/fargate/names.ts';
-import { VCPU_QUOTA } from '../../../pkg/fargate/pod-events.ts';
+import { VCPU_QUOTA } from '../../../pkg/fargate/pod-fixes.ts';
 import { NO_LIMITS } from '../../../pkg/fargate/operator-limits.ts';
 import { EKS_CLUSTER_TAG, NAMESPACE_TAG, foldCase, tagValue } from '../../../pkg/fargate/tags/tag-keys.ts';
 import { FARGATE_PODS_PRINCIPAL } from '../../../pkg/fargate/trust-policy.ts';

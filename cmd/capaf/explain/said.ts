@@ -2,7 +2,7 @@ import { type KubeClient, listAll } from 'controller-runtime/client';
 import { fieldAt, listAt, textAt } from 'controller-runtime/json';
 import { cut } from 'controller-runtime/text';
 import { refusalOf } from '../../../pkg/fargate/fargate-pods.ts';
-import { findFix } from '../../../pkg/fargate/pod-events.ts';
+import { findFix } from '../../../pkg/fargate/pod-fixes.ts';
 import { Unseen } from '../aws.ts';
 import { EVENTS } from '../kube.ts';
 import type { Pod } from './pod.ts';

@@ -226,8 +226,9 @@ export const KUBERNETES_REASONS = {
       'If this object now exists in another management cluster, remove its finalizers here and delete it here, which changes nothing in AWS; if not, remove the annotation',
     outlook: continues,
   }),
-  /** `problem` completes the sentence "the annotation …". */
-  /** `place` is the location in status, if the record contradicts it. */
+  /**
+   * `problem` completes the sentence "the annotation …". `place` is the location in status, if the record contradicts it.
+   */
   RecordUnreadable: defineReason<{ readonly problem: string; readonly place?: string }>({
     ...IN_KUBERNETES,
     keepsReady: true,

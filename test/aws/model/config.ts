@@ -20,6 +20,7 @@ export interface Config {
      * no delay, therefore the default is 0.
      */
     readonly listAfterCreateMs: number;
+    /** The emulator refuses further profiles. The value that Service Quotas returns is `quotas.profilesPerCluster`. */
     readonly maxProfilesPerCluster: number;
     /**
      * Whether CreateFargateProfile creates an access entry for a role whose earlier access entry a client has deleted.

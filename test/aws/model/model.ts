@@ -15,7 +15,7 @@ import { roleOperations } from './iam/roles.ts';
 import { simulationOperations } from './iam/simulation.ts';
 import type { Input } from './input.ts';
 import { type Principal, type Service, Principals, missingAllow } from './sts/principals.ts';
-import { cloudWatchOperations, serviceQuotasOperations } from './quotas.ts';
+import { cloudWatchOperations, serviceQuotasOperations } from './quota-and-usage.ts';
 import { stsOperations } from './sts/sts.ts';
 import { Throttle } from './throttle.ts';
 import { AwsState } from './aws-state.ts';

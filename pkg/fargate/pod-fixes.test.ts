@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { findFix } from './pod-events.ts';
+import { findFix } from './pod-fixes.ts';
 
 describe('findFix', () => {
   const cases: readonly (readonly [said: string, fix: RegExp | undefined])[] = [
