@@ -22,7 +22,7 @@ describe('the writes to the API server', () => {
     await world.clock.advance(SECOND);
     expect(linesFor(world, 'b')).to.deep.equal([
       // The manager adds its finalizer to the control plane once for all AWSFargateProfiles of a Cluster.
-      'control plane finalizer',
+      'control plane finalizer added',
       // Because of the finalizer in this patch, the API server keeps a deleted object until the manager has deleted the
       // AWS resources of the object.
       'finalizers, labels, ownerReferences, record',

@@ -2,6 +2,7 @@ import type { Transport } from 'controller-runtime/client';
 import type { Clock, Ms } from 'controller-runtime/env';
 import { isRecord } from 'controller-runtime/json';
 import { RECORD_ANNOTATION } from '../../../api/v1beta2/index.ts';
+import { CONTROL_PLANE_FINALIZER } from '../../../controllers/shared/control-plane/control-plane-finalizer.ts';
 import type { CallRecord } from '../../aws/call-log.ts';
 
 /** A request with which a manager writes to the API server. */
@@ -83,7 +84,11 @@ export function isAbout({ path, body }: KubeWrite, name: string): boolean {
 export function describeWrite({ method, path, body }: KubeWrite): string {
   const patch = asRecord(JSON.parse(body));
   if (path.endsWith('/events')) return `event ${String(patch['reason'])}`;
-  if (path.includes('/awsmanagedcontrolplanes/')) return 'control plane finalizer';
+  if (path.includes('/awsmanagedcontrolplanes/')) {
+    const { finalizers } = asRecord(patch['metadata']);
+    const isAdded = Array.isArray(finalizers) && finalizers.includes(CONTROL_PLANE_FINALIZER);
+    return `control plane finalizer ${isAdded ? 'added' : 'removed'}`;
+  }
   if (path.endsWith('/status')) return `status ${describeStatus(asRecord(patch['status']))}`;
   if (method === 'DELETE') return 'delete';
   const { resourceVersion: _precondition, annotations, ...metadata } = asRecord(patch['metadata']);
