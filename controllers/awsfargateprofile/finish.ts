@@ -17,7 +17,7 @@ import {
   waitedFor,
   withRecorded,
   withSuccess,
-  withoutSurvey,
+  withSurveyDue,
   withWait,
   type RetryStore,
   attemptsOf,
@@ -204,7 +204,7 @@ export class Finisher {
     // A glance may have missed what the plan needs, so the next reconcile reads all profiles. After a conflict, a glance
     // would end as `ReadAgain`, and hide that the conflict persists.
     if (reason.name === 'ReadAgain' || reason.name === 'Conflict')
-      this.options.retryStore.update(object, withoutSurvey);
+      this.options.retryStore.update(object, withSurveyDue);
     context.logger.debug('Reconcile ended without a result', { reason: reason.name, ...reason.facts });
     return this.requeue({ end: reason }, this.options.retryStore.get(object));
   }

@@ -56,7 +56,7 @@ import { readDeletionProtection } from './observe/deletion-protection.ts';
 import { look } from './observe/observe.ts';
 import { type Reason, conditionTypeOf, natureOf, newReason } from './reasons/reasons.ts';
 import { hasAnythingInAws, isAnythingLeft, located, recordAtEnd, withoutDeletion } from './record-around-changes.ts';
-import { type RetryStore, isSurveyDue, withSurvey, withoutSurvey } from './retry-state.ts';
+import { type RetryStore, isSurveyDue, withSurvey, withSurveyDue } from './retry-state.ts';
 import { IGNORED_DELETION, abandonedEvents, warningFor } from './report/events.ts';
 import type { EventSpec } from './report/step-events.ts';
 import { Finisher } from './finish.ts';
@@ -99,8 +99,8 @@ export interface ReconcilerOptions {
 
 /**
  * Reconciles one AWSFargateProfile. Before this class, `onlyUnderOurSchema` (unreadable.ts) runs, which ends the
- * reconcile while the API server serves another provider's CRD. Data flows down this list only. CONTRIBUTING.md has a
- * table of all steps with their inputs and outputs.
+ * reconcile while the API server serves another provider's CRD. Data flows down this list only; `retryStore` and
+ * `clusterQueues` carry state to later reconciles. CONTRIBUTING.md has a table of all steps with their inputs and outputs.
  *
  * 1. `reconcileObject`: reads the caches, chooses the goal, and writes the finalizer, a new object's first record, and
  * other metadata.
@@ -108,8 +108,10 @@ export interface ReconcilerOptions {
  * collects what decides about the desired profile and role, such as the tags of the control plane.
  * Writes into a deleted object's record that the deletion has begun.
  * Ends the reconcile of an object that has to wait for the profile changes of other objects in its EKS cluster
- * (cluster-queue.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a lock,
- * this one does not wait: the object is enqueued when the lock is free. With the locks, `decide` calls the next steps.
+ * (cluster-queue.ts). An object that continues takes its turn right before such a change (`takeTurn` in
+ * guards/preparations.ts). Locks the names of the roles until the end of the reconcile. If another reconcile holds a
+ * lock, this one does not wait: the object is enqueued when the lock is free. With the locks, `reconcileLocked` calls the
+ * next steps.
  * 3. `observe`: reads only the recorded profiles (a glance) or all profiles of the EKS cluster (a survey). `look`
  * (observe/observe.ts) says when a glance is enough. Most changes need a survey (`afterSurvey` in guards/checks.ts).
  * 4. `desire`: brings the record up to date with what AWS shows, and decides, once, what is desired, and whether other
@@ -117,11 +119,15 @@ export interface ReconcilerOptions {
  * 5. `planAndExecute`: plans all changes, and makes them one by one until a required one fails. Once the desired profile
  * serves pods, the removal of its predecessors follows as `leftovers`, whose failure does not change Ready. Before each
  * change, the guards that are about it run (guards/guard-order.ts): they check whether it is allowed now, or prepare it.
+ * The last guard writes the record, or an empty patch if the record is unchanged. So a crash leaves no unrecorded
+ * resource in AWS, and a manager with an old cache gets a conflict and changes nothing.
  * 6. `finish` (finish.ts): writes the record, the status, and events, and chooses the time of the next reconcile
- * (report/requeue.ts). If nothing of the object is left in AWS, `finish` only removes the finalizer.
+ * (report/requeue.ts). If nothing of the object is left in AWS, `finish` asks the API server for a pause or a change of
+ * the object, and then removes the finalizer. It deletes an object with `Retain` whose EKS cluster is being deleted.
  *
- * While the Cluster is being deleted, this class only stops creating anything. When the control plane is being deleted,
- * controllers/clusterteardown deletes the objects, and removes the control plane's finalizer after their profiles.
+ * While the Cluster is being deleted, this class only stops creating anything (`creationBlocker` in goal/target.ts). When
+ * the control plane is being deleted, controllers/clusterteardown deletes the other objects, and removes the control
+ * plane's finalizer after their profiles.
  *
  * A step that stops returns a {@link Reason}, which users read in conditions and events. The golden files in
  * test/simulation/stories show, reconcile by reconcile, a creation, a replacement, a deletion, and a teardown. They omit
@@ -133,8 +139,9 @@ export interface ReconcilerOptions {
  * - Which profile may be deleted, and why: `whyDeletable` (plan/remove.ts).
  * - Whether a shared role is kept: `removeUnwantedRole` (plan/remove.ts), if a Fargate profile in EKS uses the role;
  *   guards/role-users, if another object may use the role.
- * - How a profile is replaced: `chooseName` (desired/choose-name.ts) chooses the name of the new profile, and
- *   `hasTakenOver` and `keptUntil` (plan/replace.ts) decide when the old one may be deleted.
+ * - How a profile is replaced: `chooseName` (desired/choose-name.ts) chooses the name of the new profile, such as
+ *   `9999-web`: EKS prefers the name that sorts first. `hasTakenOver` and `keptUntil` (plan/replace.ts) decide when the
+ *   old profile may be deleted.
  */
 export class Reconciler {
   private readonly options: ReconcilerOptions;
@@ -234,7 +241,7 @@ export class Reconciler {
     clusterQueues.beginReconcile(object);
     try {
       const decided = await roleLocks.tryRun(keyText(keyOf(object)), locks, async () =>
-        this.decide(object, { ...opened.right, record, queueKey }, context),
+        this.reconcileLocked(object, { ...opened.right, record, queueKey }, context),
       );
       if (decided === undefined)
         return await endEarly(
@@ -249,7 +256,7 @@ export class Reconciler {
   }
 
   /** The caller holds the roles' locks. A Left ends the reconcile before anything is planned. */
-  private async decide(
+  private async reconcileLocked(
     object: AWSFargateProfile,
     work: AwsWork,
     context: ReconcileContext,
@@ -367,12 +374,12 @@ export class Reconciler {
     }));
     const updated = updateRecord(looking, observed, { unanswered, now });
     // A glance does not show all profiles that another copy of this object has created, so the next read is a survey.
-    if (updated.elsewhere.length > 0) retryStore.update(object, withoutSurvey);
+    if (updated.elsewhere.length > 0) retryStore.update(object, withSurveyDue);
     const sharersSettings = (name: RoleName): SharersSettings =>
       cachedSharersSettings(object, sharedRole(name, work), observed.profiles, profiles);
     const desired = desiredFor(object, { ...work, sharersSettings }, updated, observed, work.session.now());
     // A glance does not show the profiles of the sharers, so it would not show the conflict.
-    if (E.isRight(desired) && hasRoleConflict(desired.right)) retryStore.update(object, withoutSurvey);
+    if (E.isRight(desired) && hasRoleConflict(desired.right)) retryStore.update(object, withSurveyDue);
     return desired;
   }
 
@@ -404,7 +411,7 @@ export class Reconciler {
       await execute(state, { ...this.options, claims: this.claims, guards: this.guards });
     } catch (error) {
       // A glance would end as `ReadAgain`, and hide that the error persists.
-      retryStore.update(before, withoutSurvey);
+      retryStore.update(before, withSurveyDue);
       this.finisher.recordStepEvents(state.object, execution.steps, context);
       throw error;
     }
@@ -467,7 +474,7 @@ const lookingFor = (object: AWSFargateProfile, work: AwsWork): Looking => ({
   identity: identityOf(object, work, baseNameOf(object, work.record)),
   record: work.record,
   isLeaving: work.creationFacts === undefined,
-  isClusterLeaving: work.isClusterLeaving,
+  isLeavingWithCluster: work.isLeavingWithCluster,
 });
 
 const hasRoleConflict = ({ role }: Desired): boolean => role?.kind === 'managed' && role.roleConflict !== undefined;

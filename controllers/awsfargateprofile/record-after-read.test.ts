@@ -78,7 +78,7 @@ function lookingFor(before: ProfileRecord, spec = DIFFERENT, takeOver?: string):
   const annotations = takeOver === undefined ? {} : { [TAKE_OVER_ANNOTATION]: takeOver };
   const object = anObject({ spec, metadata: { annotations } });
   const identity = identityOf(object, desiredInputs(), baseNameOf(object, before));
-  return { object, identity, record: before, isLeaving: false, isClusterLeaving: false };
+  return { object, identity, record: before, isLeaving: false, isLeavingWithCluster: false };
 }
 
 interface Given {

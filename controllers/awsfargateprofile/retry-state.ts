@@ -132,7 +132,7 @@ export const withSurvey = (state: RetryState, now: Ms, random: Random): RetrySta
 });
 
 /** Returns the state after which the next reconcile reads all profiles of the EKS cluster. */
-export const withoutSurvey = ({ surveyed: _until, ...state }: RetryState): RetryState => state;
+export const withSurveyDue = ({ surveyed: _until, ...state }: RetryState): RetryState => state;
 
 export const withRecorded = (state: RetryState, recorded: ProfileRecord): RetryState => ({ ...state, recorded });
 

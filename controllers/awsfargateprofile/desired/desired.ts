@@ -25,24 +25,14 @@ import type {
   SharersSettings,
 } from '../model/desired-state.ts';
 import { findRole, fitsSpec, type Observed } from '../model/observed-state.ts';
-import type { UnwantedPolicy } from '../goal/goal.ts';
-import type { CreationFacts, Target, TargetSource } from '../goal/target.ts';
+import type { PursueGoal } from '../goal/goal.ts';
 import { identityOf, placeOf, isRoleTaggedOurs, oursOf, ownershipOf } from '../model/owner.ts';
 import type { UpdatedRecord } from '../record-after-read.ts';
 import { newReason, type Reason } from '../reasons/reasons.ts';
-import type { Abandonment } from '../reasons/wording.ts';
 import { desiredProfile, desiredRole } from './profile-and-role.ts';
 import { chooseName } from './choose-name.ts';
 
-export interface DesiredInputs {
-  readonly target: Target;
-  readonly targetSource: TargetSource;
-  /** `undefined` if nothing may be created or corrected, for example because the object is being deleted. */
-  readonly creationFacts: CreationFacts | undefined;
-  readonly unwanted: UnwantedPolicy;
-  /** Whether the EKS cluster is being deleted. */
-  readonly isClusterLeaving: boolean;
-  readonly abandonment?: Abandonment | undefined;
+export interface DesiredInputs extends Omit<PursueGoal, 'kind'> {
   readonly account: AccountId;
   readonly limits: OperatorLimits;
   readonly isQuotaExceeded: boolean;
@@ -72,7 +62,7 @@ export function desiredFor(
     place,
     unwanted,
     abandonment,
-    isClusterLeaving: inputs.isClusterLeaving,
+    isLeavingWithCluster: inputs.isLeavingWithCluster,
     now: awsTime,
     isReplaceable: !isLeaving && isReplaceable(object),
     keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,

@@ -59,9 +59,9 @@ export type Goal =
       readonly targetSource: TargetSource;
       readonly creationFacts: CreationFacts | undefined;
       readonly unwanted: UnwantedPolicy;
-      /** Whether the EKS cluster is being deleted too. */
-      readonly isClusterLeaving: boolean;
-      readonly abandonment?: Abandonment;
+      /** Whether nothing is desired, and the EKS cluster is being deleted too. */
+      readonly isLeavingWithCluster: boolean;
+      readonly abandonment?: Abandonment | undefined;
     };
 
 /** Whether the controller deletes its profiles and roles that the spec does not describe. */
@@ -136,7 +136,7 @@ function goalForLiveObject(inputs: ReconcileInputs): Goal {
     targetSource: 'controlPlane',
     creationFacts: facts,
     unwanted: 'delete',
-    isClusterLeaving: false,
+    isLeavingWithCluster: false,
   };
 }
 
@@ -190,7 +190,7 @@ const leave = (
   targetSource,
   creationFacts: undefined,
   unwanted,
-  isClusterLeaving: isClusterLeaving(inputs),
+  isLeavingWithCluster: isClusterLeaving(inputs),
   abandonment: abandonmentFor(inputs),
 });
 

@@ -35,7 +35,7 @@ const PURSUE: Goal = {
   targetSource: 'controlPlane',
   creationFacts: CREATION_FACTS,
   unwanted: 'delete',
-  isClusterLeaving: false,
+  isLeavingWithCluster: false,
 };
 const HOLD: Goal = { kind: 'hold', reason: newReason('WaitingForCluster', { cluster: 'team-a/prod' }) };
 

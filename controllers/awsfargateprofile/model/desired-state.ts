@@ -107,8 +107,8 @@ export interface Circumstances {
   readonly unwanted: UnwantedPolicy;
   /** How a user can end the deletion if the controller cannot delete the profile. */
   readonly abandonment: Abandonment | undefined;
-  /** Whether the EKS cluster is being deleted. Always `false` if a profile is desired. */
-  readonly isClusterLeaving: boolean;
+  /** Whether nothing is desired, and the EKS cluster is being deleted too. */
+  readonly isLeavingWithCluster: boolean;
   /** Whether a new profile replaces a profile that differs from the spec. `false` if no profile is desired. */
   readonly isReplaceable: boolean;
   /** How long a predecessor stays next to the ACTIVE desired profile. */

@@ -64,7 +64,7 @@ export interface Looking {
   readonly identity: ObjectIdentity;
   readonly record: ProfileRecord;
   readonly isLeaving: boolean;
-  readonly isClusterLeaving: boolean;
+  readonly isLeavingWithCluster: boolean;
 }
 
 export type ProfilesAndRoles = Pick<Observed, 'depth' | 'cluster' | 'profiles' | 'roles'>;

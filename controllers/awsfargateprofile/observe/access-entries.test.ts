@@ -37,7 +37,7 @@ const lookingFor = (parts: ObjectParts, over: Partial<Looking> & { isDeleted?: b
   const object = isDeleted ? aDeletedObject(parts) : anObject(parts);
   const identity = identityOf(object, desiredInputs(), baseNameOf(object));
   const isLeaving = isDeleting(object);
-  return { object, identity, record: recordOf(object), isLeaving, isClusterLeaving: false, ...rest };
+  return { object, identity, record: recordOf(object), isLeaving, isLeavingWithCluster: false, ...rest };
 };
 
 describe('entriesToRead', () => {
@@ -112,7 +112,12 @@ describe('entriesToRead', () => {
     ['the role of a deleted object is unused', deletion, roleAlone, [ROLE_ARN]],
     ['another profile uses the role of a deleted object', deletion, used, []],
     ['the profile of a deleted object is deleted first', deletion, withoutRoles(live), []],
-    ['the EKS cluster of a deleted object is being deleted', { ...deletion, isClusterLeaving: true }, roleAlone, []],
+    [
+      'the EKS cluster of a deleted object is being deleted',
+      { ...deletion, isLeavingWithCluster: true },
+      roleAlone,
+      [],
+    ],
     ['the EKS cluster of a deleted object is gone', deletion, { ...roleAlone, cluster: 'gone' }, []],
   ] satisfies readonly (readonly [string, Looking, ProfilesAndRoles, readonly string[]])[])
     it(`${entries.length > 0 ? 'are to be read' : 'are of no concern'} if ${situation}`, () =>

@@ -140,8 +140,8 @@ export function entriesToRead(
   seen: ProfilesAndRoles,
   session: Pick<Session, 'account' | 'region'>,
 ): readonly RoleArn[] {
-  const { object, identity, isLeaving, isClusterLeaving } = looking;
-  if (seen.cluster === 'gone' || isClusterLeaving || areRolesUnread(seen)) return [];
+  const { object, identity, isLeaving, isLeavingWithCluster } = looking;
+  if (seen.cluster === 'gone' || isLeavingWithCluster || areRolesUnread(seen)) return [];
   const ofSpec = isLeaving ? undefined : roleNameOf(object);
   const isServing = hasServing(looking, seen);
   const found = foundRoles(seen.roles).filter((role) => {

@@ -9,12 +9,11 @@ import { type Looking, type Observed, type ProfilesAndRoles, foundRoles } from '
  */
 export async function readDeletionProtection(
   clusters: Pick<Session['clusters'], 'describe'>,
-  { isLeaving, isClusterLeaving, identity }: Looking,
+  { isLeavingWithCluster, identity }: Looking,
   { depth, cluster, profiles, roles }: ProfilesAndRoles,
 ): Promise<E.Either<AwsFailure, Observed['deletionProtection']>> {
   const isAnythingFound = profiles.length > 0 || foundRoles(roles).length > 0;
-  if (!isLeaving || !isClusterLeaving || depth !== 'survey' || cluster === 'gone' || !isAnythingFound)
-    return E.right(undefined);
+  if (!isLeavingWithCluster || depth !== 'survey' || cluster === 'gone' || !isAnythingFound) return E.right(undefined);
   const described = await clusters.describe(identity.eksCluster);
   if (E.isRight(described)) return E.right({ kind: described.right?.deletionProtection === true ? 'on' : 'off' });
   return isRefused(described.left)

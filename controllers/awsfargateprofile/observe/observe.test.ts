@@ -32,7 +32,7 @@ import { glance, survey } from './observe.ts';
 
 function lookingFor(object: AWSFargateProfile): Looking {
   const identity = identityOf(object, desiredInputs(), baseNameOf(object));
-  return { object, identity, record: recordOf(object), isLeaving: isDeleting(object), isClusterLeaving: false };
+  return { object, identity, record: recordOf(object), isLeaving: isDeleting(object), isLeavingWithCluster: false };
 }
 
 async function look<A extends ProfilesAndRoles | undefined>(

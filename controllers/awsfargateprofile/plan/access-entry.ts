@@ -70,7 +70,7 @@ export const roleRecreated = (
  */
 export function* removeAccessEntry(desired: Desired, observed: Observed, role: FoundRole): Iterable<Change> {
   const entry = findEntry(observed, role.arn);
-  if (observed.cluster === 'gone' || desired.isClusterLeaving) return;
+  if (observed.cluster === 'gone' || desired.isLeavingWithCluster) return;
   if (entry?.found?.type === FARGATE_TYPE) yield optional(deletionOf(role, 'roleDeletion'));
 }
 

@@ -179,7 +179,7 @@ export function desiredInputs(over: Partial<DesiredInputs> = {}): DesiredInputs 
     targetSource: 'controlPlane',
     creationFacts: CREATION_FACTS,
     unwanted: 'delete',
-    isClusterLeaving: over.abandonment === 'removeFinalizer',
+    isLeavingWithCluster: over.abandonment === 'removeFinalizer',
     account: ACCOUNT,
     limits: NO_LIMITS,
     isQuotaExceeded: false,
@@ -214,7 +214,7 @@ export function updatedRecordFor(
   const record = recordOf(object);
   const identity = identityOf(object, given, baseNameOf(object, record));
   const isLeaving = given.creationFacts === undefined;
-  const looking = { object, identity, record, isLeaving, isClusterLeaving: given.isClusterLeaving };
+  const looking = { object, identity, record, isLeaving, isLeavingWithCluster: given.isLeavingWithCluster };
   return updateRecord(looking, seen, { unanswered: withUnanswered({}, record, 0), now: age });
 }
 
