@@ -244,6 +244,12 @@ describe('The record, after a reconcile has read AWS,', () => {
       ['is more than five minutes older than what served', served, stranger({ createdAt: last - 300_001 }), {}],
       ['is younger, while nothing has served', record(), stranger(), {}],
       [
+        'is beside one that the spec does not ask for either',
+        record(),
+        stranger(),
+        { spec: { selectors: [{ namespace: 'different' }] } },
+      ],
+      [
         'is younger, while a create request may have been lost',
         served,
         stranger(),

@@ -217,6 +217,20 @@ describe('The record at the end of a reconcile', () => {
       });
   });
 
+  it('has since when a predecessor is drained, unless the health issues of its successor keep it', () => {
+    const predecessor = aProfile({ name: OTHER.name, arn: aProfile().arn.replace(PROFILE_ID, OTHER.id) });
+    const issue = { code: 'PodExecutionRoleAlreadyInUse', message: 'no', resourceIds: [] };
+    const drained = { ...OTHER, drainSince: EARLIER };
+    for (const [health, entry] of [
+      [[], drained],
+      [[issue], OTHER],
+    ] as const) {
+      const seen = { ...asDesired(), profiles: [aProfile({ health }), predecessor] };
+      const spec = { updateStrategy: { type: 'Replace' } };
+      expect(atEnd({ profiles: [ENTRY, drained] }, seen, { spec }).profiles).to.deep.include(entry);
+    }
+  });
+
   it('has the time of creation of the youngest profile that served', () => {
     expect(atEnd({ profiles: [ENTRY] }, world({ createdAt: EARLIER })).last).to.equal(EARLIER);
     expect(atEnd({ profiles: [ENTRY] }, world({ createdAt: EARLIER }), { end: WAITS }).last).to.equal(undefined);

@@ -9,8 +9,17 @@ import { newCaches } from '../../../shared/caches.ts';
 import { newApi } from '../../testing/api.ts';
 import { NO_LIMITS } from '../../../../pkg/fargate/operator-limits.ts';
 import { messageOf } from '../../reasons/reasons.ts';
-import { type ObjectParts, EKS_CLUSTER, HERE, aDeletedObject, aProfile, anObject } from '../../testing/builders.ts';
-import { type SharedRole, findRoleSharers, settingsOfSharers } from './settings.ts';
+import {
+  type ObjectParts,
+  CREATION_FACTS,
+  EKS_CLUSTER,
+  HERE,
+  aDeletedObject,
+  aProfile,
+  anObject,
+  desiredInputs,
+} from '../../testing/builders.ts';
+import { type SharedRole, findRoleSharers, settingsOfSharers, sharedRole } from './settings.ts';
 
 const shared = RoleName.of('shared');
 const [logs, extra] = ['arn:aws:iam::aws:policy/CloudWatchLogs', 'arn:aws:iam::111122223333:policy/extra'];
@@ -97,6 +106,11 @@ describe('settingsOfSharers', () => {
     ],
     ['the older object, if a namesake in another namespace serves', old(), [young(other)], profileOf('team-b/web')],
     [
+      'an object that differs only from one whose own settings do not apply',
+      roleSharer('x', YOUNGEST, { additionalTags: { app: 'y' } }),
+      [old({ additionalTags: { team: 'a' } }), young({ additionalTags: { team: 'b', app: 'x' } })],
+    ],
+    [
       'the object with the earlier name, if both have the same age',
       roleSharer('a', OLD),
       [roleSharer('b', OLD, other)],
@@ -130,6 +144,15 @@ describe('settingsOfSharers', () => {
       ['rolePath'],
       ofWebInCreation,
       ofApi,
+    ],
+    [
+      'the object that serves, before an older one whose profile is being created',
+      old(other),
+      [young()],
+      'web',
+      ['rolePath'],
+      profileOf('team-a/api', { status: 'CREATING' }),
+      ofWeb,
     ],
     [
       'the object that serves, also if its record is about another EKS cluster',
@@ -177,7 +200,8 @@ describe('settingsOfSharers', () => {
 
   it('counts the tags that an object has from the control plane', () => {
     const theirs = old({ additionalTags: { team: 'theirs' } });
-    const role = { ...SHARED, controlPlaneTags: { team: 'platform', 'cost-center': '1' } };
+    const controlPlaneTags = { team: 'platform', 'cost-center': '1' };
+    const role = sharedRole(shared, desiredInputs({ creationFacts: { ...CREATION_FACTS, controlPlaneTags } }));
     expect(settingsOfSharers(young(), [theirs], SHARED, []).roleConflict).to.equal(undefined);
     const { roleConflict, keysOfOthers } = settingsOfSharers(young(), [theirs], role, []);
     expect(roleConflict?.facts).to.deep.include({ settings: ['additionalTags["team"]'] });
