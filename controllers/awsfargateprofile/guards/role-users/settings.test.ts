@@ -66,10 +66,8 @@ describe('findRoleSharers', () => {
     const object = anObject({ spec: { roleName: RoleName.of('Shared') } });
     const deleted = { ...aDeletedObject({ metadata: { name: 'd', uid: 'd' }, spec: object.spec }) };
     const { profiles, typed } = newCaches({ ...newApi(), logger: new MemoryLogger() });
-    profiles.replaceAll(
-      [{ ...object }, named('a', 'shared'), named('b', 'other'), deleted, { ...anObject(), spec: 7 }],
-      '100',
-    );
+    const invalid = { ...anObject({ metadata: { name: 'c', uid: 'c' } }), spec: 7 };
+    profiles.replaceAll([{ ...object }, named('a', 'shared'), named('b', 'other'), deleted, invalid], '100');
     expect(
       findRoleSharers(object, RoleName.of('Shared'), typed.profiles).map((each) => each.metadata.name),
     ).to.deep.equal(['a']);
