@@ -82,8 +82,8 @@ export function withRefusedRequests(known: Unanswered, ahead: ProfileRecord, aft
 }
 
 /**
- * Merges the object's record with the one that this process has written, because another client may have removed the
- * annotation, or may have restored an old one. `before` comes from status if the object has no annotation. A user who
+ * Merges the object's record (`before`) with this process's record (`recorded`): another client may have removed the
+ * annotation, or may have restored an old one. If the object has no annotation, `before` comes from status. A user who
  * removes the annotation declares that the roles' access entries are right, so recorded role IDs no longer count.
  */
 export function mergeRecords(

@@ -64,7 +64,7 @@ export function desiredFor(
     abandonment,
     isLeavingWithCluster: inputs.isLeavingWithCluster,
     now: awsTime,
-    isReplaceable: !isLeaving && isReplaceable(object),
+    isReplaceable: isReplaceable(object),
     keepPredecessorFor: parseDuration(object.spec.updateStrategy?.replace?.keepPredecessorFor ?? '') ?? 0,
     drainTimeout: parseDuration(object.spec.updateStrategy?.replace?.drainTimeout ?? '') ?? 0,
     record,

@@ -109,7 +109,7 @@ export interface Circumstances {
   readonly abandonment: Abandonment | undefined;
   /** Whether nothing is desired, and the EKS cluster is being deleted too. */
   readonly isLeavingWithCluster: boolean;
-  /** Whether a new profile replaces a profile that differs from the spec. `false` if no profile is desired. */
+  /** Whether a new profile replaces a profile that differs from the spec. */
   readonly isReplaceable: boolean;
   /** How long a predecessor stays next to the ACTIVE desired profile. */
   readonly keepPredecessorFor: Ms;

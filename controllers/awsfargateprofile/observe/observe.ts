@@ -137,8 +137,8 @@ function isRecordedRole({ record, object }: Looking, found: ObservedRole['found'
 function roleNames(looking: Looking, profiles: readonly FargateProfile[]): readonly RoleName[] {
   const { object, identity, record, isLeaving } = looking;
   const { roleARN } = object.spec;
-  // `managed: false` marks another owner's role. The record alone is no reason to read such a role: the role matters
-  // only while the spec names it, and AWS may not allow this controller to read its policies.
+  // The record alone is no reason to read another owner's role: the role matters only while the spec names it, and AWS
+  // may not allow this controller to read its policies.
   const recorded = managedRolesIn(record).map(({ name }) => name);
   const inUse = oursOf(looking, profiles).map(roleOf);
   // If a client removed spec.profileName, the role's name may derive from the computed profile name. Without a recorded

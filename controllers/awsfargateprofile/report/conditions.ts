@@ -81,13 +81,12 @@ function readyValue(reconcile: CompletedReconcile, reason: Reason | undefined, i
  * an earlier problem, although the problem may still exist. The message about a replacement never mentions `Stalled`.
  */
 function keptReady(reconcile: CompletedReconcile, isStalled: boolean): ConditionContent {
-  const { object, facts, announced } = reconcile;
+  const { object, announced } = reconcile;
   const before = unchangedValue(reconcile, 'Ready');
   const wasStalled = conditionOf(object.status?.conditions, 'Stalled')?.status === 'True';
   if (isStalled === wasStalled || before.reason !== 'Ready') return before;
   // A plan that ends with a problem has no advice, so the message keeps the advice of the last report.
-  const planned = facts?.plan.advice.map(({ message }) => message) ?? [];
-  const advice = planned.length > 0 ? planned : (announced?.advice ?? []);
+  const advice = announced?.advice ?? [];
   return { ...before, message: joinSentences([isStalled ? READY_WITH_NOTICE : ACTIVE_ONLY, ...advice]) };
 }
 
